@@ -352,10 +352,11 @@ let package = Package(
             name: "SecureSyncTests",
             dependencies: [
                 "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit",
-                "TestSupport",
+                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["S3/sign_with_botocore.py"],
+            exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
+            resources: [.copy("Vectors/batches.json")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SyncPostgreSQLTests",

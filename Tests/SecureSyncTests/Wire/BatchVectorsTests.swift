@@ -1,0 +1,97 @@
+import Crypto
+import Foundation
+import SecureKeys
+import SecureStorage
+import SecureSync
+import Testing
+
+/// Batches of a program in Python that has nothing but the description of the format, and ours in
+/// its hands; see `Vectors`.
+@Suite(.timeLimit(.minutes(10))) struct BatchVectorsTests {
+    static func vectors() throws -> [BatchVector] {
+        let url = try #require(Bundle.module.url(forResource: "batches", withExtension: "json"))
+        return try JSONDecoder().decode([BatchVector].self, from: Data(contentsOf: url))
+    }
+
+    @Test func `rows have the bytes that the other program has written`() throws {
+        for vector in try Self.vectors() {
+            let body = try vector.body()
+            #expect(Hex.text(body.encoded()) == vector.encoded, "batch \(vector.number)")
+            let read = try BatchBody(decoding: Hex.bytes(vector.encoded))
+            #expect(read == body, "batch \(vector.number)")
+        }
+    }
+
+    @Test func `a log of the other program is verified, opened and chained`() throws {
+        var previous = Data(count: 32)
+        for vector in try Self.vectors() {
+            let batch = try SealedBatch(reading: Data(Hex.bytes(vector.batch)))
+            #expect(batch.header == (try vector.header()))
+            #expect(batch.header.previous == previous)
+            let signer = try Curve25519.Signing.PublicKey(
+                rawRepresentation: Hex.bytes(vector.signer))
+            try batch.verify { signer.isValidSignature($0, for: $1) }
+            #expect(try batch.open(key: vector.dataKey()) == (try vector.body()))
+            previous = batch.hash
+        }
+    }
+
+    @Test(.enabled(if: python != nil, "python3 with cryptography and cbor2 is missing"))
+    func `the other program opens batches of this one`() throws {
+        let python = try #require(Self.python)
+        let signing = Curve25519.Signing.PrivateKey()
+        let ours = try Self.vectors().map { vector in
+            var ours = vector
+            let batch = try SealedBatch.seal(
+                vector.body(), vector.header(), key: vector.dataKey()
+            ) { try signing.signature(for: $0) }
+            ours.batch = Hex.text(batch.bytes)
+            ours.signer = Hex.text(signing.publicKey.rawRepresentation)
+            return ours
+        }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Vectors/batches.py").path
+        let answers = try JSONDecoder().decode(
+            [BatchVector].self,
+            from: Self.run(python, [script, "read"], input: JSONEncoder().encode(ours)))
+        try #require(answers.count == ours.count)
+        for (answer, vector) in zip(answers, ours) {
+            #expect(try answer.body() == vector.body())
+            #expect(try answer.header() == vector.header())
+            #expect(answer.encoded == vector.encoded)
+        }
+    }
+
+    private static let python: String? = {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return [
+            root.appendingPathComponent(".build/stores/venv/bin/python3").path, "/usr/bin/python3",
+            "/usr/local/bin/python3",
+        ].first {
+            FileManager.default.isExecutableFile(atPath: $0)
+                && (try? run($0, ["-c", "import cbor2, cryptography"])) != nil
+        }
+    }()
+
+    private struct Failure: Error {}
+
+    private static func run(
+        _ program: String, _ arguments: [String], input: Data = Data()
+    ) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        let (stdin, stdout) = (Pipe(), Pipe())
+        process.standardInput = stdin
+        process.standardOutput = stdout
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try stdin.fileHandleForWriting.write(contentsOf: input)
+        try stdin.fileHandleForWriting.close()
+        let output = try stdout.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure() }
+        return output
+    }
+}

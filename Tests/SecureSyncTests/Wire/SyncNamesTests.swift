@@ -1,0 +1,60 @@
+import Foundation
+import SecureSync
+import Testing
+
+@Suite struct SyncNamesTests {
+    private let group = Data((0..<16).map { $0 * 17 })
+    private let member = BatchSamples.members[0]
+
+    @Test func `names have the forms of the format`() {
+        let start = "00112233445566778899aabbccddeeff/"
+        let log = start + "d/01010101010101010101010101010101/"
+        #expect(SyncNames.chainEntry(group: group, number: 255) == start + "m/00000000000000ff")
+        #expect(
+            SyncNames.batch(group: group, member: member, number: .max) == log + "ffffffffffffffff")
+        #expect(SyncNames.mark(group: group) == start + "w")
+        #expect(
+            SyncNames.snapshotPart(group: group, number: 1, part: 0)
+                == start + "s/0000000000000001/0000000000000000")
+    }
+
+    @Test func `every name keeps the rule of stores`() {
+        let names = [
+            SyncNames.chainEntry(group: group, number: 1), SyncNames.mark(group: group),
+            SyncNames.batch(group: group, member: member, number: 1),
+            SyncNames.snapshotPart(group: group, number: 1, part: 0),
+        ]
+        for name in names {
+            #expect(SyncObjectName.isValid(name))
+            #expect(SyncNames.group(of: name) == group)
+            #expect(name < SyncNames.end(ofGroup: group))
+        }
+    }
+
+    @Test(arguments: [1, 9, 10, 255, 1 << 40, UInt64(Int64.max)])
+    func `a number is read from the name that has it`(_ number: UInt64) {
+        let prefix = SyncNames.log(group: group, member: member)
+        let name = SyncNames.batch(group: group, member: member, number: number)
+        #expect(SyncNames.number(of: name, after: prefix) == number)
+        #expect(SyncNames.number(of: name, after: SyncNames.chain(group: group)) == nil)
+    }
+
+    @Test(arguments: [
+        "", "1", "000000000000001", "00000000000000001", "000000000000000A", "+000000000000001",
+        "-000000000000001", " 000000000000001", "0000000000000000", "8000000000000000",
+        "ffffffffffffffff", "0000000000000001/", "\u{301}000000000000001", "００００００００００００００００",
+    ])
+    func `another name has no number`(_ rest: String) {
+        let prefix = SyncNames.log(group: group, member: member)
+        #expect(SyncNames.number(of: prefix + rest, after: prefix) == nil)
+    }
+
+    @Test(arguments: [
+        "", "/", "w", "00112233445566778899aabbccddeeff", "00112233445566778899aabbccddeefF/w",
+        "0112233445566778899aabbccddeeff/w", "+0112233445566778899aabbccddeeff/w",
+        "000112233445566778899aabbccddeeff/w", "é0112233445566778899aabbccddeef/w",
+    ])
+    func `another name has no group`(_ name: String) {
+        #expect(SyncNames.group(of: name) == nil)
+    }
+}

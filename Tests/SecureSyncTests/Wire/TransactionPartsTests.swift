@@ -1,0 +1,120 @@
+import Foundation
+import SecureKeys
+import SecureStorage
+import SecureSync
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct TransactionPartsTests {
+    private func row(_ number: Int, _ bytes: Int) -> RowChange {
+        BatchSamples.insertion(number, [("body", .blob(Data(count: bytes)))])
+    }
+
+    @Test func `nothing is one part without rows`() throws {
+        #expect(try TransactionParts.split([]) == [[]])
+    }
+
+    @Test(arguments: [1, 999, 1000, 1001, 2500]) func `small rows are divided by their number`(
+        _ count: Int
+    ) throws {
+        let rows = (0..<count).map { row($0, 10) }
+        let parts = try TransactionParts.split(rows)
+        #expect(
+            parts.map(\.count) == stride(from: 0, to: count, by: 1000).map { min(1000, count - $0) }
+        )
+        #expect(Array(parts.joined()) == rows)
+    }
+
+    @Test func `large rows are divided by their size`() throws {
+        let sizes = [1, 300_000, 1, 1, 100_000, 100_000, 100_000, 262_000, 1, 5_000_000]
+        let rows = sizes.enumerated().map { row($0, $1) }
+        let parts = try TransactionParts.split(rows)
+        #expect(parts.map(\.count) == [1, 1, 4, 1, 2, 1])
+        #expect(Array(parts.joined()) == rows)
+        for part in parts where part.count > 1 {
+            #expect(BatchSamples.body(Array(part)).encoded().count <= 256 << 10)
+        }
+    }
+
+    @Test func `names count, but not for each row`() throws {
+        // As many names as rows, of 1,000 bytes.
+        let many = (0..<1000).map { number in
+            BatchSamples.insertion(
+                number, [("\(number)" + String(repeating: "x", count: 1000), .null)])
+        }
+        let parts = try TransactionParts.split(many)
+        #expect(parts.count == 5)
+        for part in parts {
+            #expect(BatchSamples.body(Array(part)).encoded().count <= 300 << 10)
+        }
+        let same = (0..<1000).map { number in
+            BatchSamples.insertion(number, [(String(repeating: "x", count: 1000), .null)])
+        }
+        #expect(try TransactionParts.split(same).count == 1)
+    }
+
+    @Test func `a row of more than 16 MiB is refused with the name of its table`() throws {
+        #expect(try TransactionParts.split([row(1, (16 << 20) - 1000)]).count == 1)
+        #expect(throws: SyncError.rowTooLarge("note")) {
+            try TransactionParts.split([row(0, 1), row(1, 16 << 20)])
+        }
+    }
+
+    @Test func `the largest row fits into an object`() throws {
+        let stamp = BatchSamples.stamp(3, 1, counter: 65535)
+        var large = row(1, (16 << 20) - 900_000)
+        // As many registers as a table has columns at most, with the longest stamps.
+        large.registers += (0..<32_766).map { number in
+            .init(
+                columns: ["\(number)"], values: [.null],
+                stamp: BatchSamples.stamp(1 << 46 + UInt64(number), 2, counter: 65535),
+                known: BatchSamples.stamp(UInt64(number), 1, counter: 65535))
+        }
+        large.life.known = stamp
+        #expect(try TransactionParts.split([large]).count == 1)
+        let key = try DataEncryptionKey.random(name: "epoch 1")
+        let batch = try SealedBatch.seal(
+            BatchSamples.body([large]), BatchSamples.header(), key: key
+        ) { _ in Data(count: 64) }
+        let read = try SealedBatch(reading: batch.bytes).open(key: key)
+        #expect(read.changes == [large])
+    }
+
+    // MARK: - Assembly
+
+    @Test func `a transaction of one part is whole at once`() {
+        var assembly = TransactionAssembly()
+        let body = BatchSamples.body(BatchSamples.rows)
+        #expect(assembly.add(body) == body)
+        #expect(!assembly.isOpen)
+        #expect(assembly.add(body) == body)
+    }
+
+    @Test func `parts become one transaction with the last one, in their order`() throws {
+        let rows = (0..<2500).map { row($0, 10) }
+        let parts = try TransactionParts.split(rows)
+        var assembly = TransactionAssembly()
+        for round in 0..<2 {
+            for (index, part) in parts.enumerated() {
+                var body = BatchSamples.body(Array(part), isLast: index == parts.count - 1)
+                body.time += UInt64(index)
+                body.schema = UInt64(round)
+                if index == 0 {
+                    body.heads = [
+                        LogHead(member: BatchSamples.members[1], number: 4, hash: Data(1...8))
+                    ]
+                }
+                let whole = assembly.add(body)
+                #expect(assembly.isOpen == !body.isLast)
+                guard body.isLast else {
+                    #expect(whole == nil)
+                    continue
+                }
+                #expect(whole?.changes == rows)
+                #expect(whole?.heads.map(\.number) == [4])
+                #expect(whole?.time == body.time)
+                #expect(whole?.schema == UInt64(round))
+                #expect(whole?.isLast == true)
+            }
+        }
+    }
+}
