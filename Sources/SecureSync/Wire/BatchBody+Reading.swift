@@ -4,7 +4,7 @@ internal import SecureStorage
 /// What a body may have, beyond which it is not read.
 ///
 /// What `TransactionParts.split` makes stays below. A hostile member's body cannot take more memory
-/// than some 10 times its size and 64 MiB.
+/// than a few times its size and about 100 MiB.
 enum BatchLimits {
     static let rows = TransactionParts.mostRows
     static let keyColumns = 1000
@@ -52,20 +52,29 @@ extension BatchBody {
 
 /// A shape as rows are made of it, which share its texts.
 private struct ReadShape: Hashable {
-    let shape: ChangeShape
     let table: String
+    let keyCount: Int
     let registers: [[String]]
     let valueCount: Int
+    private let numbers: [[UInt64]]
 
-    init(_ shape: ChangeShape) {
-        self.shape = shape
-        table = shape.table.text
-        registers = shape.registers.map { $0.map(\.text) }
+    init(table: String, keyCount: Int, registers: [[String]], numbers: [[UInt64]]) {
+        self.table = table
+        self.keyCount = keyCount
+        self.registers = registers
+        self.numbers = numbers
         valueCount = registers.reduce(0) { $0 + $1.count }
     }
 
-    static func == (left: ReadShape, right: ReadShape) -> Bool { left.shape == right.shape }
-    func hash(into hasher: inout Hasher) { hasher.combine(shape) }
+    // By the numbers of names, of which each has one: names may be long, and shapes many.
+    static func == (left: ReadShape, right: ReadShape) -> Bool {
+        left.keyCount == right.keyCount && left.numbers == right.numbers
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(keyCount)
+        hasher.combine(numbers)
+    }
 }
 
 /// Reads what a `BatchRowWriter` has written.
@@ -93,12 +102,12 @@ private struct BatchRowReader {
             throw CBORError("a row of an unknown kind")
         }
         registers += shape.registers.count
-        values += shape.shape.keyCount + shape.valueCount
+        values += shape.keyCount + shape.valueCount
         guard registers <= BatchLimits.registers, values <= BatchLimits.values else {
             throw CBORError("too many values")
         }
         let stamps = kind == .ownStamps ? 2 * shape.registers.count : 0
-        guard count == 4 + shape.shape.keyCount + shape.valueCount + stamps else {
+        guard count == 4 + shape.keyCount + shape.valueCount + stamps else {
             throw CBORError("a row of another length")
         }
         guard kind != .deleted || shape.registers.isEmpty else {
@@ -111,7 +120,7 @@ private struct BatchRowReader {
             stamp: born, isAlive: kind != .deleted, known: try stamp(like: life?.known))
         self.life = life
         var change = RowChange(
-            table: shape.table, key: try items(shape.shape.keyCount), life: life)
+            table: shape.table, key: try items(shape.keyCount), life: life)
         change.registers.reserveCapacity(shape.registers.count)
         var (own, known) = (born, life.known)
         for columns in shape.registers {
@@ -190,26 +199,32 @@ extension CBORReader {
     ) throws -> ReadShape {
         let count = try array(atMost: BatchLimits.registers)
         guard count >= 2 else { throw CBORError("a shape is too short") }
-        let table = try names.value(try unsigned())
+        let tableNumber = try unsigned()
+        let table = try names.value(tableNumber).text
         let keyCount = try unsigned(as: Int.self)
         guard (1...BatchLimits.keyColumns).contains(keyCount) else {
             throw CBORError("a key of no or too many columns")
         }
-        var (registers, seen) = ([[ExactName]](), Set<ExactName>())
+        var (registers, numbers, seen) = ([[String]](), [[tableNumber]], Set<UInt64>())
         for _ in 0..<(count - 2) {
             let size = try array()
             columns += size
             guard size > 0, columns <= BatchLimits.values else {
                 throw CBORError("a group of no or too many columns")
             }
-            var group: [ExactName] = []
+            var (group, groupNumbers) = ([String](), [UInt64]())
             for _ in 0..<size {
-                let name = try names.value(try unsigned())
-                guard seen.insert(name).inserted else { throw CBORError("a column occurs twice") }
-                group.append(name)
+                let number = try unsigned()
+                guard seen.insert(number).inserted else {
+                    throw CBORError("a column occurs twice")
+                }
+                group.append(try names.value(number).text)
+                groupNumbers.append(number)
             }
             registers.append(group)
+            numbers.append(groupNumbers)
         }
-        return ReadShape(ChangeShape(table: table, keyCount: keyCount, registers: registers))
+        return ReadShape(
+            table: table, keyCount: keyCount, registers: registers, numbers: numbers)
     }
 }
