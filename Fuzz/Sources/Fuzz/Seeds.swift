@@ -10,6 +10,8 @@ enum Seeds {
         try write(archives(), to: folder.appendingPathComponent("archives"))
         try write(sql(), to: folder.appendingPathComponent("sql"))
         try write(forgeries(), to: folder.appendingPathComponent("forgeries"))
+        try write(items(), to: folder.appendingPathComponent("cbor"))
+        try write(batches(), to: folder.appendingPathComponent("batch"))
     }
 
     private static func write(_ seeds: [String: Data], to folder: URL) throws {

@@ -8,6 +8,8 @@ import FuzzerDriver
 
 let targets: [String: () throws -> any FuzzTarget] = [
     "--archives": { try ArchivesTarget() },
+    "--batch": { try BatchTarget() },
+    "--cbor": { CBORTarget() },
     "--forgeries": { try ForgeriesTarget() },
     "--records": { try RecordsTarget() },
     "--sql": { try SQLTarget() },
