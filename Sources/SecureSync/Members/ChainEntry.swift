@@ -33,6 +33,8 @@ package struct ChainEntry: Equatable, Sendable {
         package var id: MemberID
         package var keys: PublicKeys
         package var kind: Kind
+        /// What it may do; of an invitation, what the devices that it adds may do.
+        package var role: Role
         /// The name of the device, sealed with the key of the epoch.
         package var sealedName: Data
         package var nameEpoch: UInt64
@@ -49,6 +51,14 @@ package struct ChainEntry: Equatable, Sendable {
         case recovery
     }
 
+    /// What a member may do to the group; all read and write its rows.
+    package enum Role: UInt8, Sendable {
+        /// Invites and removes.
+        case admin
+        /// Changes the key, goes on as another member after a copy, and leaves.
+        case writer
+    }
+
     /// A group's key of an epoch, wrapped for each member.
     package struct EpochKeys: Equatable, Sendable {
         package var number: UInt64
@@ -61,6 +71,8 @@ package struct ChainEntry: Equatable, Sendable {
     static let signatureCount = 64
     static let longest = 1 << 20
     static let longestName = 400
+    /// Of a wrapped key; leaves room for algorithms with larger ones.
+    static let longestKey = 2000
 }
 
 // MARK: - Bytes
@@ -123,44 +135,75 @@ extension ChainEntry {
     /// Reads an entry; its signature and its place are checked by `MembershipState`.
     ///
     /// - Throws: `CBORError`; `NewerFormat`.
-    static func read(_ bytes: Data) throws -> (entry: ChainEntry, content: Data, signature: Data) {
-        guard bytes.count > signatureCount, bytes.count <= longest else {
-            throw CBORError("an entry has another size")
-        }
-        let content = Data(bytes.dropLast(signatureCount))
-        var reader = CBORReader([UInt8](content))
-        try reader.array(count: 7)
-        guard try reader.unsigned() == version else { throw NewerFormat() }
-        let group = Data(try reader.data(count: 16))
-        let number = try reader.unsigned()
-        let previous = Data(try reader.data(count: 32))
-        let author = try reader.memberID()
+    package init(reading bytes: Data) throws {
+        let envelope = try ChainEnvelope(reading: bytes)
+        guard envelope.version == Self.version else { throw NewerFormat() }
+        guard envelope.itemCount == 7 else { throw CBORError("no entry") }
+        var reader = envelope.rest
         let action: Action
         switch (try reader.unsigned(), try reader.array()) {
         case (0, 2): action = .found(try reader.chainMember(), try reader.epoch())
-        case (1, 2): action = .add(try reader.chainMember(), key: Data(try reader.data()))
+        case (1, 2): action = .add(try reader.chainMember(), key: try reader.key())
         case (2, 2): action = .remove(try reader.head(), try reader.epoch())
         case (3, 1): action = .rotate(try reader.epoch())
         case (4, 1): action = .leave(try reader.head())
         case (5, 3):
             action = .fork(
-                try reader.chainMember(), key: Data(try reader.data()), after: try reader.head())
+                try reader.chainMember(), key: try reader.key(), after: try reader.head())
         default: throw CBORError("an unknown action")
         }
         try reader.expectEnd()
-        let entry = ChainEntry(
-            group: group, number: number, previous: previous, author: author, action: action)
-        return (entry, content, Data(bytes.suffix(signatureCount)))
+        self.init(
+            group: envelope.group, number: envelope.number, previous: envelope.previous,
+            author: envelope.author, action: action)
+    }
+}
+
+/// What entries of all versions have in common: where an entry belongs, and who has signed it.
+struct ChainEnvelope {
+    let version: UInt64
+    let group: Data
+    let number: UInt64
+    let previous: Data
+    let author: MemberID
+    let itemCount: Int
+    private let content: Data
+    private let signature: Data
+    /// Before the action.
+    let rest: CBORReader
+
+    /// - Throws: `CBORError`.
+    init(reading bytes: Data) throws {
+        guard bytes.count > ChainEntry.signatureCount, bytes.count <= ChainEntry.longest else {
+            throw CBORError("an entry has another size")
+        }
+        content = Data(bytes.dropLast(ChainEntry.signatureCount))
+        signature = Data(bytes.suffix(ChainEntry.signatureCount))
+        var reader = CBORReader([UInt8](content))
+        itemCount = try reader.array()
+        guard itemCount >= 5 else { throw CBORError("no entry") }
+        version = try reader.unsigned()
+        group = Data(try reader.data(count: 16))
+        number = try reader.unsigned()
+        previous = Data(try reader.data(count: 32))
+        author = try reader.memberID()
+        guard version > 0 else { throw CBORError("an unknown version") }
+        rest = reader
+    }
+
+    func isSigned(by keys: PublicKeys) -> Bool {
+        keys.isValid(signature, for: ChainEntry.message(content))
     }
 }
 
 extension CBORWriter {
     fileprivate mutating func member(_ member: ChainEntry.Member) {
-        array(7)
+        array(8)
         data(member.id.bytes)
         data(member.keys.signing)
         data(member.keys.agreement)
         unsigned(UInt64(member.kind.rawValue))
+        unsigned(UInt64(member.role.rawValue))
         data(member.sealedName)
         unsigned(member.nameEpoch)
         data(member.mac)
@@ -195,12 +238,15 @@ extension CBORReader {
     }
 
     fileprivate mutating func chainMember() throws -> ChainEntry.Member {
-        try array(count: 7)
+        try array(count: 8)
         let id = try memberID()
         let keys = PublicKeys(
             signing: Data(try data(count: 32)), agreement: Data(try data(count: 32)))
         guard let kind = ChainEntry.Kind(rawValue: try unsigned(as: UInt8.self)) else {
             throw CBORError("an unknown kind of member")
+        }
+        guard let role = ChainEntry.Role(rawValue: try unsigned(as: UInt8.self)) else {
+            throw CBORError("an unknown role")
         }
         let name = Data(try data())
         guard name.count <= ChainEntry.longestName else { throw CBORError("a name is too long") }
@@ -208,22 +254,29 @@ extension CBORReader {
         let mac = Data(try data())
         guard mac.count == (kind == .device ? 0 : 32) else { throw CBORError("no MAC") }
         return ChainEntry.Member(
-            id: id, keys: keys, kind: kind, sealedName: name, nameEpoch: nameEpoch, mac: mac)
+            id: id, keys: keys, kind: kind, role: role, sealedName: name, nameEpoch: nameEpoch,
+            mac: mac)
+    }
+
+    fileprivate mutating func key() throws -> Data {
+        let key = Data(try data())
+        guard key.count <= ChainEntry.longestKey else { throw CBORError("a key is too long") }
+        return key
     }
 
     fileprivate mutating func epoch() throws -> ChainEntry.EpochKeys {
         try array(count: 3)
         let number = try unsigned()
         var wrapped: [MemberID: Data] = [:]
+        var last = MemberID.none
         for _ in 0..<(try array()) {
             try array(count: 2)
             let member = try memberID()
-            guard wrapped.updateValue(Data(try data()), forKey: member) == nil else {
-                throw CBORError("a member occurs twice")
-            }
+            guard last < member else { throw CBORError("members are not in their order") }
+            wrapped[member] = try key()
+            last = member
         }
-        return ChainEntry.EpochKeys(
-            number: number, wrapped: wrapped, previous: Data(try data()))
+        return ChainEntry.EpochKeys(number: number, wrapped: wrapped, previous: try key())
     }
 
     fileprivate mutating func head() throws -> LogHead {

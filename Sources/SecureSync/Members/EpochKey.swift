@@ -33,7 +33,7 @@ struct EpochKey: Sendable {
                 rawRepresentation: recipient.agreement),
             ciphersuite: .Curve25519_SHA256_ChachaPoly,
             info: Self.info(group, number, member))
-        let sealed = try bytes.withUnsafeBytes { try sender.seal(Data($0)) }
+        let sealed = try bytes.withUnsafeBytes { try sender.seal($0) }
         return Data([Self.algorithm]) + sender.encapsulatedKey + sealed
     }
 
@@ -71,13 +71,13 @@ struct EpochKey: Sendable {
             row: .text("\(previous.number)"))
     }
 
-    /// The key of the epoch before.
-    func previous(_ sealed: Data) throws -> EpochKey {
-        try EpochKey(
-            number - 1,
-            try key.openSecret(
-                sealed, table: "SecureStorage sync epoch 1", column: "previous",
-                row: .text("\(number - 1)")))
+    /// The key of the epoch before; nil if the bytes are not what `sealing` makes, since who has
+    /// changed the key may have written anything.
+    func previous(_ sealed: Data) -> EpochKey? {
+        let bytes = try? key.openSecret(
+            sealed, table: "SecureStorage sync epoch 1", column: "previous",
+            row: .text("\(number - 1)"))
+        return bytes.flatMap { try? EpochKey(number - 1, $0) }
     }
 
     // MARK: - Names of devices

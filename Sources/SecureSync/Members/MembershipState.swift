@@ -1,28 +1,33 @@
 internal import Crypto
 package import Foundation
 
-/// Who belongs to a group: a pure function of the entries of its chain.
+/// Who belongs to a group: a pure function of the objects of its chain.
 ///
-/// Every rule is checked here, by each member for itself: an entry that breaks one is refused, and
-/// the chain ends before it.
+/// Every rule is checked here, by each member for itself. An object that is not an entry of an
+/// active member for this place, or breaks a rule, is void: it counts as a place, and changes
+/// nothing. So nobody who can write into the store, but is no member, stops the chain.
 package struct MembershipState: Equatable, Sendable {
     package private(set) var group = Data()
-    /// How many entries were applied.
+    /// How many objects were applied, void ones included.
     package private(set) var count: UInt64 = 0
     /// The hash of the last one.
-    package private(set) var last = Data(count: 32)
+    package private(set) var last = Data(count: hashCount)
+    /// The places that hold no valid entry: a sign that a stranger can write into the store.
+    package private(set) var void: [UInt64] = []
     /// All that were ever added, in their order.
     package private(set) var everyone: [ChainEntry.Member] = []
+    private var origins: [MemberID: Origin] = [:]
     /// Those that are gone, and the last batch of each that counts.
     package private(set) var removed: [MemberID: LogHead] = [:]
-    /// Invitations that were used up.
-    private var used: Set<MemberID> = []
+    /// Invitations that were used up, or whose maker is gone.
+    private var spent: Set<MemberID> = []
     package private(set) var epoch: UInt64 = 0
     /// For each epoch the key before, sealed with it.
     package private(set) var previousKeys: [UInt64: Data] = [:]
     /// For each member the newest key that was wrapped for it, and its epoch.
     private var wrapped: [MemberID: WrappedKey] = [:]
-    /// Whether a member has left that still knows the key.
+    /// Whether someone who is no member knows the key: a device that has left, or whoever has an
+    /// invitation that was used up.
     package private(set) var needsRotation = false
 
     struct WrappedKey: Equatable, Sendable {
@@ -30,7 +35,15 @@ package struct MembershipState: Equatable, Sendable {
         var bytes: Data
     }
 
+    /// Where a member was added, and by whom.
+    package struct Origin: Equatable, Sendable {
+        package var author: MemberID
+        package var number: UInt64
+        package var previous: Data
+    }
+
     package static let mostMembers = 64
+    static let hashCount = 32
 
     /// Why an entry is refused.
     package struct Refusal: Error, Equatable {
@@ -40,104 +53,191 @@ package struct MembershipState: Equatable, Sendable {
 
     package init() {}
 
-    package func isActive(_ member: MemberID) -> Bool { active(member) != nil }
+    package func isActive(_ member: MemberID) -> Bool { activeMember(member) != nil }
 
     /// Devices, and invitations that may still be used.
     package var active: [ChainEntry.Member] {
-        everyone.filter { removed[$0.id] == nil && !used.contains($0.id) }
+        everyone.filter { removed[$0.id] == nil && !spent.contains($0.id) }
     }
 
     package var devices: [ChainEntry.Member] { active.filter { $0.kind == .device } }
 
     func member(_ id: MemberID) -> ChainEntry.Member? { everyone.first { $0.id == id } }
 
-    private func active(_ id: MemberID) -> ChainEntry.Member? {
-        removed[id] == nil && !used.contains(id) ? member(id) : nil
+    func activeMember(_ id: MemberID) -> ChainEntry.Member? {
+        removed[id] == nil && !spent.contains(id) ? member(id) : nil
     }
+
+    /// Those that remain when a member goes: its open invitations go with it, since it knows them.
+    func active(without gone: MemberID?) -> [ChainEntry.Member] {
+        active.filter { member in
+            member.id != gone
+                && (member.kind == .device || gone == nil || origins[member.id]?.author != gone)
+        }
+    }
+
+    /// Where a member was added.
+    package func origin(of member: MemberID) -> Origin? { origins[member] }
 
     func wrappedKey(for member: MemberID) -> WrappedKey? { wrapped[member] }
 
-    // MARK: - Entries
+    static func hash(of bytes: Data) -> Data { Data(SHA256.hash(data: bytes)) }
+
+    // MARK: - Objects
+
+    /// Applies the next object of the chain, or skips it if it is void.
+    ///
+    /// - Parameter bytes: The object, or its hash if it cannot be an entry.
+    /// - Throws: `Refusal` if it was signed for this place by a member, but after another chain
+    ///   than this one, and if the first entry is not right; `CBORError` for the first entry;
+    ///   `NewerFormat`.
+    package mutating func follow(_ bytes: Data) throws {
+        // Without its first entry there is no group.
+        guard count > 0 else { return try apply(bytes) }
+        if bytes.count == Self.hashCount { return skip(bytes) }
+        // One that was signed for another place is a replay.
+        guard let envelope = try? ChainEnvelope(reading: bytes), envelope.group == group,
+            envelope.number == count + 1, let author = activeMember(envelope.author),
+            envelope.isSigned(by: author.keys)
+        else { return skip(Self.hash(of: bytes)) }
+        // Not void: a member that we trust has seen other objects than we were shown.
+        guard envelope.previous == last else { throw Refusal("it follows another chain") }
+        do {
+            try apply(bytes)
+        } catch is Refusal {
+            skip(Self.hash(of: bytes))
+        } catch is CBORError {
+            skip(Self.hash(of: bytes))
+        }
+    }
+
+    private mutating func skip(_ hash: Data) {
+        count += 1
+        last = hash
+        void.append(count)
+    }
 
     /// Applies the next entry.
     ///
-    /// - Throws: `Refusal` if it breaks a rule; `CBORError`; `NewerFormat`.
+    /// - Throws: `Refusal` if it breaks a rule; `CBORError`; `NewerFormat`. Nothing has changed
+    ///   then.
     package mutating func apply(_ bytes: Data) throws {
         var next = self
-        try next.take(bytes)
+        try next.take(try ChainEntry(reading: bytes), try ChainEnvelope(reading: bytes))
+        next.count += 1
+        next.last = Self.hash(of: bytes)
         self = next
     }
 
-    private mutating func take(_ bytes: Data) throws {
-        let (entry, content, signature) = try ChainEntry.read(bytes)
+    private mutating func take(_ entry: ChainEntry, _ envelope: ChainEnvelope) throws {
         guard entry.number == count + 1 else { throw Refusal("it has another number") }
         guard entry.previous == last else { throw Refusal("it does not follow the one before") }
-        let author: ChainEntry.Member
-        if case .found(let founder, let keys) = entry.action {
-            guard count == 0 else { throw Refusal("a group is founded once") }
-            guard founder.kind == .device, entry.author == founder.id else {
-                throw Refusal("a group is founded by its first device")
-            }
-            guard keys.number == 1, keys.previous.isEmpty else {
-                throw Refusal("the first key has the number 1")
-            }
-            group = entry.group
-            author = founder
-            everyone = [founder]
-            try take(keys)
-        } else {
-            guard entry.group == group, count > 0 else { throw Refusal("it is of another group") }
-            guard let known = active(entry.author) else {
-                throw Refusal("its author is no member")
-            }
-            author = known
-            try take(entry.action, by: author)
+        if count == 0 {
+            try found(entry)
+        } else if entry.group != group {
+            throw Refusal("it is of another group")
         }
-        guard author.keys.isValid(signature, for: ChainEntry.message(content)) else {
+        guard let author = activeMember(entry.author) else {
+            throw Refusal("its author is no member")
+        }
+        guard envelope.isSigned(by: author.keys) else {
             throw Refusal("its signature is not valid")
         }
-        count += 1
-        last = Data(SHA256.hash(data: bytes))
+        if count > 0 { try take(entry, by: author) }
     }
 
-    private mutating func take(_ action: ChainEntry.Action, by author: ChainEntry.Member) throws {
-        if author.kind != .device {
-            guard case .add(let member, _) = action, member.kind == .device else {
-                throw Refusal("an invitation only adds a device")
-            }
+    private mutating func found(_ entry: ChainEntry) throws {
+        guard case .found(let founder, let keys) = entry.action, founder.kind == .device,
+            founder.role == .admin, entry.author == founder.id, founder.nameEpoch == 1
+        else { throw Refusal("a group is founded by its first device") }
+        guard keys.number == 1, keys.previous.isEmpty else {
+            throw Refusal("the first key has the number 1")
         }
-        switch action {
+        group = entry.group
+        append(founder, entry)
+        try take(keys)
+    }
+}
+
+// MARK: - Rules
+
+extension MembershipState {
+    private mutating func take(_ entry: ChainEntry, by author: ChainEntry.Member) throws {
+        try checkRole(of: author, for: entry.action)
+        switch entry.action {
         case .found: throw Refusal("a group is founded once")
         case .add(let member, let key):
-            try add(member, key)
-            if author.kind == .invitation { used.insert(author.id) }
-        case .fork(let member, let key, let head):
-            guard member.kind == .device, head.member == author.id else {
-                throw Refusal("a copy goes on from its own log")
+            try add(member, key, entry)
+            if author.kind == .invitation {
+                spent.insert(author.id)
+                needsRotation = true
             }
-            try add(member, key)
+        case .fork(let member, let key, let head):
+            guard member.kind == .device, member.role == author.role, head.member == author.id
+            else { throw Refusal("a copy goes on from its own log, with the same role") }
+            try add(member, key, entry)
         case .remove(let head, let keys):
-            guard head.member != author.id, active(head.member) != nil else {
+            guard head.member != author.id, isActive(head.member) else {
                 throw Refusal("it removes one that is no other member")
             }
-            removed[head.member] = head
+            depart(head)
             try rotate(keys)
         case .rotate(let keys): try rotate(keys)
         case .leave(let head):
             guard head.member == author.id else { throw Refusal("a member only leaves itself") }
-            removed[author.id] = head
+            depart(head)
+            guard active.isEmpty || active.contains(where: { $0.role == .admin }) else {
+                throw Refusal("the last admin stays while others do; invite another one first")
+            }
             needsRotation = true
         }
     }
 
-    private mutating func add(_ member: ChainEntry.Member, _ key: Data) throws {
+    private func checkRole(
+        of author: ChainEntry.Member, for action: ChainEntry.Action
+    ) throws {
+        if author.kind != .device {
+            guard case .add(let member, _) = action, member.kind == .device,
+                member.role == author.role
+            else { throw Refusal("an invitation only adds a device with its own role") }
+        } else if author.role != .admin {
+            switch action {
+            case .add, .remove: throw Refusal("only an admin invites and removes")
+            case .found, .rotate, .leave, .fork: break
+            }
+        }
+    }
+
+    private mutating func add(
+        _ member: ChainEntry.Member, _ key: Data, _ entry: ChainEntry
+    ) throws {
         guard self.member(member.id) == nil else { throw Refusal("the member was added before") }
+        // Signatures and keys of one member must never count for another one.
+        guard
+            !everyone.contains(where: {
+                $0.keys.signing == member.keys.signing || $0.keys.agreement == member.keys.agreement
+            })
+        else { throw Refusal("another member has its keys") }
         guard active.count < Self.mostMembers else {
             throw Refusal("a group has at most \(Self.mostMembers) members and open invitations")
         }
-        guard member.nameEpoch <= epoch else { throw Refusal("its name has no key yet") }
-        everyone.append(member)
+        guard (1...epoch).contains(member.nameEpoch) else {
+            throw Refusal("its name has no key yet")
+        }
+        append(member, entry)
         wrapped[member.id] = WrappedKey(epoch: epoch, bytes: key)
+    }
+
+    private mutating func append(_ member: ChainEntry.Member, _ entry: ChainEntry) {
+        everyone.append(member)
+        origins[member.id] = Origin(
+            author: entry.author, number: entry.number, previous: entry.previous)
+    }
+
+    private mutating func depart(_ head: LogHead) {
+        let remaining = Set(active(without: head.member).map(\.id))
+        spent.formUnion(active.map(\.id).filter { !remaining.contains($0) && $0 != head.member })
+        removed[head.member] = head
     }
 
     private mutating func rotate(_ keys: ChainEntry.EpochKeys) throws {

@@ -35,12 +35,22 @@ package actor SyncGroup {
         keyStore: any KeyStore
     ) throws {
         guard let first = entries.first else { throw SyncError.notAMember }
-        let group = try ChainEntry.read(first).entry.group
+        let group = try Self.group(of: first)
         var (state, taken) = (MembershipState(), [Data]())
         for bytes in entries { try Self.take(bytes, group, &state, &taken) }
         self.init(
             group, try MemberKeys(named: MemberKeys.name(group, member), in: keyStore), in: store,
             keyStore: keyStore, chain: (state, taken))
+    }
+
+    private static func group(of first: Data) throws -> Data {
+        do {
+            return try ChainEntry(reading: first).group
+        } catch let error as CBORError {
+            throw SyncError.damaged("m", error.reason)
+        } catch is NewerFormat {
+            throw SyncError.newerFormat("m")
+        }
     }
 
     // MARK: - Founding and joining
@@ -60,7 +70,7 @@ package actor SyncGroup {
 
     private func found(_ deviceName: String) async throws {
         let epoch = try EpochKey.random(1)
-        let founder = try record(memberKeys, deviceName, epoch)
+        let founder = try record(memberKeys, deviceName, .admin, epoch)
         try await append { group in
             .found(
                 founder,
@@ -79,7 +89,7 @@ package actor SyncGroup {
         deviceName: String
     ) async throws -> SyncGroup {
         let guest = MemberKeys(of: invitation.secret)
-        guard let id = try await find(guest.id, in: store) else {
+        guard let id = try await find(guest.id, of: invitation, in: store) else {
             throw SyncError.invitationNotAccepted("the store has no group that made it")
         }
         let group = SyncGroup(id, guest, in: store, keyStore: keyStore)
@@ -89,9 +99,9 @@ package actor SyncGroup {
     }
 
     /// Looks through the groups of a store for the one with a member.
-    private static func find(_ member: MemberID, in store: any SyncObjectStore) async throws
-        -> Data?
-    {
+    private static func find(
+        _ guest: MemberID, of invitation: SyncInvitation, in store: any SyncObjectStore
+    ) async throws -> Data? {
         var last: String?
         while let next = try await store.list("", after: last).first {
             guard let group = SyncNames.group(of: next.name) else {
@@ -100,9 +110,11 @@ package actor SyncGroup {
             }
             for entry in try await store.listAll(SyncNames.chain(group: group)) {
                 guard let bytes = try await store.read(entry.name),
-                    let entry = try? ChainEntry.read(bytes).entry
+                    let entry = try? ChainEntry(reading: bytes), entry.group == group,
+                    case .add(let added, _) = entry.action, added.id == guest,
+                    invitation.hasMade(added.mac, group, entry.number, entry.previous)
                 else { continue }
-                if case .add(let added, _) = entry.action, added.id == member { return group }
+                return group
             }
             // The next name after all that begin with the group's.
             last = SyncNames.end(ofGroup: group)
@@ -112,30 +124,37 @@ package actor SyncGroup {
 
     private func enter(_ invitation: SyncInvitation, _ deviceName: String) async throws {
         let guest = memberKeys
-        guard try isMadeHere(invitation, guest.id) else {
+        guard isMadeHere(invitation, guest.id) else {
             throw SyncError.invitationNotAccepted("the store shows another group than its own")
         }
         // Kept until the file has written down that it is a member: a joining that was killed goes
         // on as the same one.
         let place = "securestorage-sync-joining-\(guest.id)"
-        let keys: MemberKeys
+        var keys: MemberKeys
         do {
             keys = try MemberKeys(named: place, in: keyStore)
         } catch KeyStoreError.notFound {
             keys = .random()
             try keys.save(as: place, in: keyStore)
         }
+        if state.member(keys.id) != nil, !state.isActive(keys.id) {
+            // That member was removed before its file knew of it.
+            keys = .random()
+            try keys.save(as: place, in: keyStore)
+        }
+        let device = keys
         try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
         if state.member(keys.id) == nil {
-            guard state.isActive(guest.id) else {
-                throw SyncError.invitationNotAccepted("it was used already; ask for another one")
-            }
             try await append { group in
-                let epoch = try await group.currentKey()
-                let device = try await group.record(keys, deviceName, epoch)
+                guard let invited = group.state.activeMember(guest.id) else {
+                    throw SyncError.invitationNotAccepted(
+                        "it was used already, or withdrawn; ask for another one")
+                }
+                let epoch = try group.currentKey()
+                let record = try group.record(device, deviceName, invited.role, epoch)
                 return .add(
-                    device,
-                    key: try epoch.wrapped(for: device.id, device.keys, group: group.id))
+                    record,
+                    key: try epoch.wrapped(for: record.id, record.keys, group: group.id))
             }
         }
         (member, memberKeys) = (keys.id, keys)
@@ -147,14 +166,13 @@ package actor SyncGroup {
         try keyStore.remove("securestorage-sync-joining-\(guest.id)")
     }
 
-    private func isMadeHere(_ invitation: SyncInvitation, _ guest: MemberID) throws -> Bool {
-        for bytes in entries {
-            let entry = try ChainEntry.read(bytes).entry
-            guard case .add(let added, _) = entry.action, added.id == guest else { continue }
-            let expected = invitation.mac(id, entry.number, entry.previous)
-            return SecretBytes(copying: expected) == SecretBytes(copying: added.mac)
+    /// Whether the chain up to the invitation is the one that its maker has seen. What stands in
+    /// an object does not count, but where the chain has really added the member.
+    private func isMadeHere(_ invitation: SyncInvitation, _ guest: MemberID) -> Bool {
+        guard let member = state.member(guest), let origin = state.origin(of: guest) else {
+            return false
         }
-        return false
+        return invitation.hasMade(member.mac, id, origin.number, origin.previous)
     }
 
     // MARK: - Reading
@@ -174,10 +192,16 @@ package actor SyncGroup {
             throw SyncError.storeHasForgotten(
                 member: "chain", have: known, found: numbers.last ?? 0)
         }
-        for number in numbers where number > state.count {
-            guard number == state.count + 1 else { return }
-            let name = SyncNames.chainEntry(group: id, number: number)
-            guard let bytes = try await store.read(name) else { return }
+        // Entries are never removed, and each is created after the one before: a list that lacks
+        // one in the middle was made in the meantime, but reading has to find it.
+        while let newest = numbers.last, state.count < newest {
+            let number = state.count + 1
+            guard
+                let bytes = try await store.read(SyncNames.chainEntry(group: id, number: number))
+            else {
+                throw SyncError.storeHasForgotten(
+                    member: "chain", have: newest, found: number - 1)
+            }
             // Another call may have applied it during the reading.
             if number == state.count + 1 { try Self.take(bytes, id, &state, &entries) }
         }
@@ -187,9 +211,13 @@ package actor SyncGroup {
         _ bytes: Data, _ id: Data, _ state: inout MembershipState, _ entries: inout [Data]
     ) throws {
         let name = SyncNames.chainEntry(group: id, number: state.count + 1)
+        // Of an object that cannot be an entry only the hash is kept, whatever its size.
+        let isHash = bytes.count == MembershipState.hashCount && entries.count > 0
+        let isPossible = (ChainEntry.signatureCount...ChainEntry.longest).contains(bytes.count)
+        let kept = isPossible || isHash ? bytes : MembershipState.hash(of: bytes)
         do {
-            try state.apply(bytes)
-            entries.append(bytes)
+            try state.follow(kept)
+            entries.append(kept)
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch let refusal as MembershipState.Refusal {
@@ -200,16 +228,18 @@ package actor SyncGroup {
         guard state.group == id else { throw SyncError.damaged(name, "it is of another group") }
     }
 
+    /// What the next entry does; nil if there is no need for it any more.
+    private typealias MakingAction = @Sendable (isolated SyncGroup) throws -> ChainEntry.Action?
+
     // MARK: - Changing
 
     /// Creates the next entry; if another member was faster, builds it again after that one.
-    private func append(
-        _ action: (SyncGroup) async throws -> ChainEntry.Action
-    ) async throws {
+    private func append(_ makeAction: MakingAction) async throws {
         for _ in 0..<100 {
+            guard let action = try makeAction(self) else { return }
             let entry = ChainEntry(
                 group: id, number: state.count + 1, previous: state.last, author: memberKeys.id,
-                action: try await action(self))
+                action: action)
             let bytes = try entry.signed(by: memberKeys)
             // What others would refuse is not stored.
             var next = state
@@ -236,15 +266,17 @@ package actor SyncGroup {
             isTransient: true)
     }
 
-    /// Adds an invitation.
-    package func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
+    /// Adds an invitation; the devices that it adds have its role.
+    package func invite(
+        _ kind: SyncInvitation.Kind, role: ChainEntry.Role = .admin
+    ) async throws -> SyncInvitation {
         let invitation = SyncInvitation(.random())
         let guest = MemberKeys(of: invitation.secret)
         try await refresh()
         try await append { group in
-            let epoch = try await group.currentKey()
-            let (number, previous) = await (group.state.count + 1, group.state.last)
-            var record = try await group.record(guest, "", epoch)
+            let epoch = try group.currentKey()
+            let (number, previous) = (group.state.count + 1, group.state.last)
+            var record = try group.record(guest, "", role, epoch)
             record.kind = kind == .once ? .invitation : .recovery
             record.mac = invitation.mac(group.id, number, previous)
             return .add(
@@ -256,21 +288,28 @@ package actor SyncGroup {
     /// Removes another member, whose batches count up to `head`, and gives the others a new key.
     package func remove(_ head: LogHead) async throws {
         try await refresh()
-        guard state.isActive(head.member) else { return }
         try await append { group in
-            .remove(head, try await group.newKeys(without: head.member))
+            guard group.state.member(head.member) == nil || group.state.isActive(head.member) else {
+                return nil
+            }
+            return .remove(head, try group.newKeys(without: head.member))
         }
     }
 
     /// Gives all members a new key.
     package func rotate() async throws {
         try await refresh()
-        try await append { group in .rotate(try await group.newKeys(without: nil)) }
+        try await append { group in .rotate(try group.newKeys(without: nil)) }
     }
 
-    /// Gives all members a new key if one has left that knows the present one.
+    /// Gives all members a new key if someone who is no member knows the present one.
     package func rotateIfNeeded() async throws {
-        if state.needsRotation { try await rotate() }
+        try await append { group in
+            guard group.state.needsRotation, group.state.isActive(group.memberKeys.id) else {
+                return nil
+            }
+            return .rotate(try group.newKeys(without: nil))
+        }
     }
 
     /// Ends this device's membership; its batches count up to `head`.
@@ -284,10 +323,11 @@ package actor SyncGroup {
         try await refresh()
         let keys = MemberKeys.random()
         try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
-        let name = try name(of: member)
+        let (old, name) = (member, try name(of: member))
         try await append { group in
-            let epoch = try await group.currentKey()
-            let device = try await group.record(keys, name, epoch)
+            let epoch = try group.currentKey()
+            let role = group.state.member(old)?.role ?? .writer
+            let device = try group.record(keys, name, role, epoch)
             return .fork(
                 device, key: try epoch.wrapped(for: device.id, device.keys, group: group.id),
                 after: head)
@@ -297,23 +337,30 @@ package actor SyncGroup {
     }
 
     private func record(
-        _ keys: MemberKeys, _ name: String, _ epoch: EpochKey
+        _ keys: MemberKeys, _ name: String, _ role: ChainEntry.Role, _ epoch: EpochKey
     ) throws -> ChainEntry.Member {
         ChainEntry.Member(
-            id: keys.id, keys: try keys.publicKeys, kind: .device,
+            id: keys.id, keys: try keys.publicKeys, kind: .device, role: role,
             sealedName: try epoch.sealedName(String(name.prefix(80)), of: keys.id),
             nameEpoch: epoch.number, mac: Data())
     }
 
     private func newKeys(without removed: MemberID?) throws -> ChainEntry.EpochKeys {
         let (old, new) = (try currentKey(), try EpochKey.random(state.epoch + 1))
-        let members = state.active.filter { $0.id != removed }
+        // A member with a key that HPKE refuses gets nothing: it must not keep the others from
+        // changing theirs.
+        let members = state.active(without: removed)
+        let wrapped = try members.map { member in
+            do {
+                return (member.id, try new.wrapped(for: member.id, member.keys, group: id))
+            } catch let error as SyncError {
+                throw error
+            } catch {
+                return (member.id, Data())
+            }
+        }
         return ChainEntry.EpochKeys(
-            number: new.number,
-            wrapped: try Dictionary(
-                uniqueKeysWithValues: members.map {
-                    ($0.id, try new.wrapped(for: $0.id, $0.keys, group: id))
-                }),
+            number: new.number, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
             previous: try new.sealing(old))
     }
 
@@ -336,8 +383,9 @@ package actor SyncGroup {
         }
         guard var key = epochKeys[wrapped.epoch] else { return nil }
         while key.number > number {
-            guard let sealed = state.previousKeys[key.number] else { return nil }
-            key = try key.previous(sealed)
+            guard let sealed = state.previousKeys[key.number], let previous = key.previous(sealed)
+            else { return nil }
+            key = previous
             epochKeys[key.number] = key
         }
         return key

@@ -35,6 +35,11 @@ public struct SyncInvitation: Sendable {
 
     var secret: SecretBytes { recoveryCode.formatted }
 
+    /// Whether a MAC is this invitation's, at this place of the group's chain.
+    func hasMade(_ mac: Data, _ group: Data, _ number: UInt64, _ previous: Data) -> Bool {
+        SecretBytes(copying: mac) == SecretBytes(copying: self.mac(group, number, previous))
+    }
+
     /// What shows that a chain is the one in which the invitation was made.
     func mac(_ group: Data, _ number: UInt64, _ previous: Data) -> Data {
         let key = KeyDerivation.hkdf(
