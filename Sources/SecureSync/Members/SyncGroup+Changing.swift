@@ -1,0 +1,139 @@
+internal import Foundation
+internal import SecureKeys
+
+// Changing the group: each change is an entry of the chain.
+extension SyncGroup {
+    /// What the next entry does; nil if there is no need for it any more.
+    typealias MakingAction = @Sendable (isolated SyncGroup) throws -> ChainEntry.Action?
+
+    /// Creates the next entry; if another member was faster, builds it again after that one.
+    func append(_ makeAction: MakingAction) async throws {
+        for _ in 0..<100 {
+            guard let action = try makeAction(self) else { return }
+            let entry = ChainEntry(
+                group: id, number: state.count + 1, previous: state.last, author: memberKeys.id,
+                action: action)
+            let bytes = try entry.signed(by: memberKeys)
+            // What others would refuse is not stored.
+            var next = state
+            do {
+                try next.apply(bytes)
+            } catch let refusal as MembershipState.Refusal {
+                guard state.isActive(memberKeys.id) || state.count == 0 else {
+                    throw SyncError.notAMember
+                }
+                throw SyncError.notAllowed(refusal.reason)
+            }
+            let name = SyncNames.chainEntry(group: id, number: entry.number)
+            var isOurs = try await store.create(name, bytes)
+            // The answer to an earlier try may have been lost.
+            if !isOurs { isOurs = try await store.read(name) == bytes }
+            if isOurs {
+                if state.count < entry.number { try Self.take(bytes, id, &state, &entries) }
+                return
+            }
+            try await refresh()
+        }
+        throw SyncError.store(
+            code: "busy", message: "other members change the group all the time",
+            isTransient: true)
+    }
+
+    /// Adds an invitation; the devices that it adds have its role.
+    package func invite(
+        _ kind: SyncInvitation.Kind, role: ChainEntry.Role = .admin
+    ) async throws -> SyncInvitation {
+        let invitation = SyncInvitation(.random())
+        let guest = MemberKeys(of: invitation.secret)
+        try await refresh()
+        try await append { group in
+            let epoch = try group.currentKey()
+            let (number, previous) = (group.state.count + 1, group.state.last)
+            var record = try group.record(guest, "", role, epoch)
+            record.kind = kind == .once ? .invitation : .recovery
+            record.mac = invitation.mac(group.id, number, previous)
+            return .add(
+                record, key: try epoch.wrapped(for: guest.id, record.keys, group: group.id))
+        }
+        return invitation
+    }
+
+    /// Removes another member, whose batches count up to `head`, and gives the others a new key.
+    package func remove(_ head: LogHead) async throws {
+        try await refresh()
+        try await append { group in
+            guard group.state.member(head.member) == nil || group.state.isActive(head.member) else {
+                return nil
+            }
+            return .remove(head, try group.newKeys(without: head.member))
+        }
+    }
+
+    /// Gives all members a new key.
+    package func rotate() async throws {
+        try await refresh()
+        try await append { group in .rotate(try group.newKeys(without: nil)) }
+    }
+
+    /// Gives all members a new key if someone who is no member knows the present one.
+    package func rotateIfNeeded() async throws {
+        try await append { group in
+            guard group.state.needsRotation, group.state.isActive(group.memberKeys.id) else {
+                return nil
+            }
+            return .rotate(try group.newKeys(without: nil))
+        }
+    }
+
+    /// Ends this device's membership; its batches count up to `head`.
+    package func leave(_ head: LogHead) async throws {
+        try await refresh()
+        try await append { _ in .leave(head) }
+    }
+
+    /// Adds the member that this copy of a file goes on as.
+    package func fork(after head: LogHead) async throws -> MemberID {
+        try await refresh()
+        let keys = MemberKeys.random()
+        try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
+        let (old, name) = (member, try name(of: member))
+        try await append { group in
+            let epoch = try group.currentKey()
+            let role = group.state.member(old)?.role ?? .writer
+            let device = try group.record(keys, name, role, epoch)
+            return .fork(
+                device, key: try epoch.wrapped(for: device.id, device.keys, group: group.id),
+                after: head)
+        }
+        (member, memberKeys) = (keys.id, keys)
+        return keys.id
+    }
+
+    func record(
+        _ keys: MemberKeys, _ name: String, _ role: ChainEntry.Role, _ epoch: EpochKey
+    ) throws -> ChainEntry.Member {
+        ChainEntry.Member(
+            id: keys.id, keys: try keys.publicKeys, kind: .device, role: role,
+            sealedName: try epoch.sealedName(String(name.prefix(80)), of: keys.id),
+            nameEpoch: epoch.number, mac: Data())
+    }
+
+    private func newKeys(without removed: MemberID?) throws -> ChainEntry.EpochKeys {
+        let (old, new) = (try currentKey(), try EpochKey.random(state.epoch + 1))
+        // A member with a key that HPKE refuses gets nothing: it must not keep the others from
+        // changing theirs.
+        let members = state.active(without: removed)
+        let wrapped = try members.map { member in
+            do {
+                return (member.id, try new.wrapped(for: member.id, member.keys, group: id))
+            } catch let error as SyncError {
+                throw error
+            } catch {
+                return (member.id, Data())
+            }
+        }
+        return ChainEntry.EpochKeys(
+            number: new.number, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
+            previous: try new.sealing(old))
+    }
+}

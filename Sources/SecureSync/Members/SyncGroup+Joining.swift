@@ -1,0 +1,127 @@
+internal import Foundation
+package import SecureKeys
+internal import SecureStoragePlatform
+
+// Founding and joining.
+extension SyncGroup {
+    /// Founds a group with this device as its first member.
+    package static func create(
+        in store: any SyncObjectStore, keyStore: any KeyStore, deviceName: String
+    ) async throws -> SyncGroup {
+        let id = Data(RandomBytes.make(16))
+        let keys = MemberKeys.random()
+        try await store.probe(under: SyncNames.chain(group: id))
+        try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
+        let group = SyncGroup(id, keys, in: store, keyStore: keyStore)
+        try await group.found(deviceName)
+        return group
+    }
+
+    private func found(_ deviceName: String) async throws {
+        let epoch = try EpochKey.random(1)
+        let founder = try record(memberKeys, deviceName, .admin, epoch)
+        try await append { group in
+            .found(
+                founder,
+                .init(
+                    number: 1,
+                    wrapped: [
+                        founder.id: try epoch.wrapped(
+                            for: founder.id, founder.keys, group: group.id)
+                    ], previous: Data()))
+        }
+    }
+
+    /// Joins the group in which an invitation was made.
+    package static func join(
+        _ invitation: SyncInvitation, in store: any SyncObjectStore, keyStore: any KeyStore,
+        deviceName: String
+    ) async throws -> SyncGroup {
+        let guest = MemberKeys(of: invitation.secret)
+        guard let id = try await find(guest.id, of: invitation, in: store) else {
+            throw SyncError.invitationNotAccepted("the store has no group that made it")
+        }
+        let group = SyncGroup(id, guest, in: store, keyStore: keyStore)
+        try await group.refresh()
+        try await group.enter(invitation, deviceName)
+        return group
+    }
+
+    /// Looks through the groups of a store for the one with a member.
+    private static func find(
+        _ guest: MemberID, of invitation: SyncInvitation, in store: any SyncObjectStore
+    ) async throws -> Data? {
+        var last: String?
+        while let next = try await store.list("", after: last).first {
+            guard let group = SyncNames.group(of: next.name) else {
+                last = next.name
+                continue
+            }
+            for entry in try await store.listAll(SyncNames.chain(group: group)) {
+                guard let bytes = try await store.read(entry.name),
+                    let entry = try? ChainEntry(reading: bytes), entry.group == group,
+                    case .add(let added, _) = entry.action, added.id == guest,
+                    invitation.hasMade(added.mac, group, entry.number, entry.previous)
+                else { continue }
+                return group
+            }
+            // The next name after all that begin with the group's.
+            last = SyncNames.end(ofGroup: group)
+        }
+        return nil
+    }
+
+    private func enter(_ invitation: SyncInvitation, _ deviceName: String) async throws {
+        let guest = memberKeys
+        guard isMadeHere(invitation, guest.id) else {
+            throw SyncError.invitationNotAccepted("the store shows another group than its own")
+        }
+        // Kept until the file has written down that it is a member: a joining that was killed goes
+        // on as the same one.
+        let place = "securestorage-sync-joining-\(guest.id)"
+        var keys: MemberKeys
+        do {
+            keys = try MemberKeys(named: place, in: keyStore)
+        } catch KeyStoreError.notFound {
+            keys = .random()
+            try keys.save(as: place, in: keyStore)
+        }
+        if state.member(keys.id) != nil, !state.isActive(keys.id) {
+            // That member was removed before its file knew of it.
+            keys = .random()
+            try keys.save(as: place, in: keyStore)
+        }
+        let device = keys
+        try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
+        if state.member(keys.id) == nil {
+            try await append { group in
+                guard let invited = group.state.activeMember(guest.id) else {
+                    throw SyncError.invitationNotAccepted(
+                        "it was used already, or withdrawn; ask for another one")
+                }
+                let epoch = try group.currentKey()
+                let record = try group.record(device, deviceName, invited.role, epoch)
+                return .add(
+                    record,
+                    key: try epoch.wrapped(for: record.id, record.keys, group: group.id))
+            }
+        }
+        (member, memberKeys) = (keys.id, keys)
+    }
+
+    /// The keys of the joining are this member's now, and another joining makes others.
+    package func hasEntered(with invitation: SyncInvitation) throws {
+        let guest = MemberKeys(of: invitation.secret)
+        try keyStore.remove("securestorage-sync-joining-\(guest.id)")
+    }
+
+    /// Whether the chain up to the invitation is the one that its maker has seen.
+    ///
+    /// What stands in an object does not count, but where the chain has really added the member.
+    private func isMadeHere(_ invitation: SyncInvitation, _ guest: MemberID) -> Bool {
+        guard let member = state.member(guest), let origin = state.origin(of: guest) else {
+            return false
+        }
+        return invitation.hasMade(member.mac, id, origin.number, origin.previous)
+    }
+}
