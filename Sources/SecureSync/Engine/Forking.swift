@@ -21,7 +21,12 @@ enum Forking {
             let sealed = try SealedBatch(reading: batch.bytes)
             var body = try sealed.open(key: try keys.key(ofEpoch: sealed.header.epoch))
             // Whoever applies it has to have applied what the two logs have in common.
-            if index == 0, sent.number > 0 { body.heads.append(sent) }
+            if index == 0, sent.number > 0 {
+                body.heads.append(
+                    LogHead(
+                        member: sent.member, number: sent.number,
+                        hash: Data(sent.hash.prefix(8))))
+            }
             try Outbox.append(body, keys, to: journal, of: place)
         }
     }

@@ -251,9 +251,10 @@ public final class SyncEngine: Sendable {
     func fork() async throws {
         let group = try await currentGroup()
         let old = await group.member
-        let keys = try await group.keys()
         let sent = try await database.read { try SyncJournal($0).sentHead(of: old) }
         let new = try await group.fork(after: sent)
+        // With the signature of the new member.
+        let keys = try await group.keys()
         try await database.write { [capture] db in
             try Forking.reseal(as: new, after: sent, keys, capture, in: db)
         }

@@ -8,9 +8,11 @@ struct SyncWorld {
     let objects = WorldObjects()
     private var random: SplitMix64
     private(set) var devices: [WorldDevice] = []
-    private var removed: [WorldDevice] = []
+    /// The names of devices of which there are copies.
+    private var copied: Set<String> = []
     private(set) var log: [String] = []
-    private var copies: [TemporaryDatabase] = []
+    /// Files as they were, by the names of their devices.
+    private var backups: [String: TemporaryDatabase] = [:]
     private var count = 0
 
     struct Broken: Error, CustomStringConvertible {
@@ -61,7 +63,7 @@ struct SyncWorld {
             let seed = random.next()
             device.store.setFaults { ($0.failures, $0.random) = (failures, SplitMix64(seed: seed)) }
         case 92: try await copy(device)
-        case 93: copies.append(try device.database.copiedFiles()); fallthrough
+        case 93: try await restore(device)
         case 94..<96: if devices.count < 6 { try await join() }
         case 96: try await remove()
         case 97..<99: try await rotate(device)
@@ -130,17 +132,35 @@ struct SyncWorld {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient {
             log.append("\(device.name): \(error)")
-        } catch SyncError.notAMember where removed.contains(where: { $0 === device }) {
+        } catch SyncError.notAMember where isCopied(device) {
+            // Its other copy was removed before this one was a member of its own.
             log.append("\(device.name): is removed")
+            devices.removeAll { $0 === device }
         }
+    }
+
+    private func isCopied(_ device: WorldDevice) -> Bool {
+        !device.isOriginal || copied.contains(device.name)
     }
 
     private mutating func copy(_ device: WorldDevice) async throws {
         guard devices.count < 6 else { return }
         let copy = try WorldDevice(copyOf: device, "d\(count)")
         count += 1
+        copied.insert(device.name)
         log.append("\(copy.name): a copy of \(device.name)")
         devices.append(copy)
+    }
+
+    /// Puts a device's file back to an older state, or keeps one for that.
+    private mutating func restore(_ device: WorldDevice) async throws {
+        guard let backup = backups.removeValue(forKey: device.name) else {
+            backups[device.name] = try device.database.copiedFiles()
+            return
+        }
+        log.append("\(device.name): is restored")
+        copied.insert(device.name)
+        try device.restore(backup)
     }
 
     private mutating func join() async throws {
@@ -156,7 +176,7 @@ struct SyncWorld {
             log.append("\(device.name): joins, keeps \(keeps)")
         } catch is WorldStore.Killed {
             try host.killAndReopen()
-        } catch let error as SyncError where error.isTransient {
+        } catch let error as SyncError where error.isTransient || error == .notAMember {
             log.append("\(host.name): \(error)")
         }
     }
@@ -174,10 +194,9 @@ struct SyncWorld {
             try await host.engine.remove(member)
             log.append("\(device.name): removed by \(host.name)")
             devices.removeAll { $0 === device }
-            removed.append(device)
         } catch is WorldStore.Killed {
             try host.killAndReopen()
-        } catch let error as SyncError where error.isTransient {
+        } catch let error as SyncError where error.isTransient || error == .notAMember {
             log.append("\(host.name): \(error)")
         }
     }
@@ -188,7 +207,7 @@ struct SyncWorld {
             log.append("\(device.name): rotates")
         } catch is WorldStore.Killed {
             try device.killAndReopen()
-        } catch let error as SyncError where error.isTransient {
+        } catch let error as SyncError where error.isTransient || error == .notAMember {
             log.append("\(device.name): \(error)")
         }
     }
@@ -205,8 +224,13 @@ struct SyncWorld {
             guard round < 30 else { throw Broken(description: "it never comes to rest") }
             var isQuiet = true
             for device in devices {
-                let report = try await device.engine.syncOnce()
-                if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
+                do {
+                    let report = try await device.engine.syncOnce()
+                    if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
+                } catch SyncError.notAMember where isCopied(device) {
+                    devices.removeAll { $0 === device }
+                    isQuiet = false
+                }
             }
             if isQuiet { break }
         }
