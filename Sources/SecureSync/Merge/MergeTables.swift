@@ -1,0 +1,82 @@
+import SecureStorage
+
+/// The tables of the file in which merging keeps what the app's tables cannot hold.
+///
+/// - `_parked`: rows that are alive and not in their table, with the reason, and for a duplicate
+///   the key of the row that it collides with. `_parked_place`: their values in UNIQUE constraints
+///   and references, by which they are found; see ``MergedTable/Place``.
+/// - `_later`: states of rows in tables and columns that this file does not have yet.
+/// - `_conflict`: what lost without having been seen by the winner.
+enum MergeTables {
+    static func create(in db: SecureDatabaseStore) throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_parked (
+                id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL,
+                row BLOB NOT NULL, standing INTEGER NOT NULL, blocker BLOB, UNIQUE (tbl, key));
+            CREATE INDEX IF NOT EXISTS main.securestorage_sync_parked_blocker
+                ON securestorage_sync_parked (tbl, blocker) WHERE blocker IS NOT NULL;
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_parked_place (
+                place TEXT NOT NULL, value BLOB NOT NULL, id INTEGER NOT NULL,
+                PRIMARY KEY (place, value, id)) WITHOUT ROWID;
+            CREATE INDEX IF NOT EXISTS main.securestorage_sync_parked_id
+                ON securestorage_sync_parked_place (id);
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_later (
+                tbl TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, state BLOB NOT NULL,
+                PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_conflict (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, tbl TEXT NOT NULL COLLATE NOCASE,
+                key BLOB NOT NULL, lost BLOB NOT NULL, reason INTEGER NOT NULL,
+                time INTEGER NOT NULL, member BLOB NOT NULL,
+                winner_time INTEGER NOT NULL, winner_member BLOB NOT NULL);
+            CREATE INDEX IF NOT EXISTS main.securestorage_sync_conflict_table
+                ON securestorage_sync_conflict (tbl);
+            """)
+    }
+
+    static func areThere(in db: SecureDatabaseStore) throws -> Bool {
+        try !db.allRows(
+            "SELECT 1 FROM main.sqlite_schema WHERE name = 'securestorage_sync_parked_id'",
+            columns: 1
+        ).isEmpty
+    }
+
+    static func removeAll(in db: SecureDatabaseStore) throws {
+        guard try areThere(in: db) else { return }
+        for name in ["parked", "parked_place", "later", "conflict"] {
+            try db.executeUpdate("DELETE FROM main.securestorage_sync_\(name)")
+        }
+    }
+}
+
+extension SecureDatabaseStore {
+    /// Runs a query and passes each row as it is stored.
+    func eachRow(
+        _ sql: String, _ values: [SQLiteValue] = [], columns: Int,
+        _ body: ([SQLiteValue]) throws -> Void
+    ) throws {
+        let rows = try executeQuery(sql, values: values)
+        defer { rows.close() }
+        while try rows.next() { try body((0..<columns).map { try rows.sqliteValue(at: $0) }) }
+    }
+
+    func allRows(
+        _ sql: String, _ values: [SQLiteValue] = [], columns: Int
+    ) throws -> [[SQLiteValue]] {
+        var all: [[SQLiteValue]] = []
+        try eachRow(sql, values, columns: columns) { all.append($0) }
+        return all
+    }
+}
+
+extension SQLiteValue {
+    var blobBytes: [UInt8]? {
+        if case .blob(let bytes) = self { Array(bytes) } else { nil }
+    }
+
+    var number: Int64? {
+        if case .integer(let number) = self { number } else { nil }
+    }
+
+    static func blob(_ bytes: [UInt8]) -> SQLiteValue { .blob(bytes.asData) }
+}

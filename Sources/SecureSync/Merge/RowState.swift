@@ -1,0 +1,178 @@
+package import SecureStorage
+
+/// What is known of one row: when its life began or ended, and each column's value with its stamp.
+///
+/// Joining states in any order, and any of them twice, has one result. The greater life wins as a
+/// whole, so that nothing of an earlier life comes back; within one life each column's greater
+/// stamp wins. Columns that win or lose together have one stamp, so they need no rule of their own.
+package struct RowState: Equatable, Sendable {
+    package var life: Stamp
+    package var isAlive: Bool
+    /// By the columns' names; none if the row is dead.
+    package var cells: [String: Cell]
+
+    package struct Cell: Equatable, Sendable {
+        package var value: SQLiteValue
+        package var stamp: Stamp
+
+        package init(value: SQLiteValue, stamp: Stamp) {
+            self.value = value
+            self.stamp = stamp
+        }
+
+        /// Of two values with one stamp, which only a copied file can have written, the greater one.
+        func isAfter(_ other: Cell) -> Bool {
+            stamp == other.stamp ? value.isAfter(other.value) : stamp > other.stamp
+        }
+    }
+
+    package init(life: Stamp, isAlive: Bool, cells: [String: Cell] = [:]) {
+        self.life = life
+        self.isAlive = isAlive
+        self.cells = isAlive ? cells : [:]
+    }
+
+    /// What a member knows that knows nothing but this change.
+    package init(_ change: RowChange) {
+        self.init(life: change.life.stamp, isAlive: change.life.isAlive)
+        guard isAlive else { return }
+        for register in change.registers {
+            for (column, value) in zip(register.columns, register.values) {
+                cells[column] = Cell(value: value, stamp: register.stamp)
+            }
+        }
+    }
+
+    package mutating func join(_ other: RowState) {
+        guard isSameLife(as: other) else {
+            if isEarlierLife(than: other) { self = other }
+            return
+        }
+        for (column, cell) in other.cells {
+            if let own = cells[column], !cell.isAfter(own) { continue }
+            cells[column] = cell
+        }
+    }
+
+    private func isSameLife(as other: RowState) -> Bool {
+        life == other.life && isAlive == other.isAlive
+    }
+
+    private func isEarlierLife(than other: RowState) -> Bool {
+        life == other.life ? isAlive && !other.isAlive : life < other.life
+    }
+}
+
+/// Values of a row that lost to others that were written without knowledge of them.
+package struct LostValues: Equatable, Sendable {
+    package var columns: [String]
+    package var values: [SQLiteValue]
+    /// The greatest stamp among them.
+    package var stamp: Stamp
+    /// The stamp of what won.
+    package var winner: Stamp
+    package var reason: Reason
+
+    package init(
+        columns: [String], values: [SQLiteValue], stamp: Stamp, winner: Stamp, reason: Reason
+    ) {
+        self.columns = columns
+        self.values = values
+        self.stamp = stamp
+        self.winner = winner
+        self.reason = reason
+    }
+
+    package enum Reason: Int64, Sendable {
+        /// Another value of the same column has the greater stamp.
+        case overwritten = 1
+        /// The row was deleted.
+        case deleted = 2
+        /// The row was inserted again, or twice.
+        case replaced = 3
+        /// The row was held back, unseen by the app, and the app inserted another of its key.
+        case replacedUnseen = 4
+    }
+}
+
+extension RowState {
+    /// Joins a change, which was not joined before and comes after all that its writer knew.
+    ///
+    /// - Returns: What lost although the winner's writer did not know it. What was overwritten
+    ///   knowingly, or with the same value, is no loss.
+    package mutating func merge(_ change: RowChange) -> [LostValues] {
+        let other = RowState(change)
+        defer { join(other) }
+        guard isSameLife(as: other) else {
+            return isEarlierLife(than: other)
+                ? lost(self, to: other, unknownTo: change.life.known)
+                : lost(other, to: self, unknownTo: nil)
+        }
+        return change.registers.compactMap { register in
+            var (overwritten, refused): ([(String, Cell)], [(String, Cell)]) = ([], [])
+            for column in register.columns {
+                guard let own = cells[column], let new = other.cells[column],
+                    own.value != new.value || own.stamp == new.stamp, own != new
+                else { continue }
+                if new.isAfter(own) {
+                    if own.stamp > register.known ?? .floor { overwritten.append((column, own)) }
+                } else if register.stamp > life {
+                    // The insertion's own values are known to all who edit the row.
+                    refused.append((column, new))
+                }
+            }
+            let winner = register.columns.compactMap { cells[$0]?.stamp }.max() ?? register.stamp
+            return LostValues(overwritten, winner: register.stamp, .overwritten)
+                ?? LostValues(refused, winner: winner, .overwritten)
+        }
+    }
+
+    private func lost(
+        _ loser: RowState, to winner: RowState, unknownTo known: Stamp?
+    ) -> [LostValues] {
+        let cells = loser.cells.filter { column, cell in
+            cell.stamp > known ?? .floor && cell.value != winner.cells[column]?.value
+        }
+        let sorted = cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return [
+            LostValues(sorted, winner: winner.life, winner.isAlive ? .replaced : .deleted)
+        ].compactMap { $0 }
+    }
+}
+
+extension LostValues {
+    fileprivate init?(
+        _ cells: [(String, RowState.Cell)], winner: Stamp, _ reason: Reason
+    ) {
+        guard let stamp = cells.map(\.1.stamp).max() else { return nil }
+        self.init(
+            columns: cells.map(\.0), values: cells.map(\.1.value), stamp: stamp, winner: winner,
+            reason: reason)
+    }
+}
+
+extension RowState {
+    package func encoded() -> [UInt8] {
+        var writer = CBORWriter()
+        writer.stored(life)
+        writer.bool(isAlive)
+        writer.array(cells.count)
+        for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
+            writer.text(column)
+            writer.stored(cell.stamp)
+            writer.stored(cell.value)
+        }
+        return writer.bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws {
+        var reader = CBORReader(bytes)
+        self.init(life: try reader.storedStamp(), isAlive: try reader.bool())
+        for _ in 0..<(try reader.array()) {
+            let column = try reader.text()
+            let stamp = try reader.storedStamp()
+            cells[column] = Cell(value: try reader.stored(), stamp: stamp)
+        }
+        try reader.expectEnd()
+    }
+}

@@ -1,0 +1,96 @@
+package import SecureStorage
+
+extension CBORWriter {
+    /// A value of a column, by its storage class.
+    mutating func stored(_ value: SQLiteValue) {
+        switch value {
+        case .null: null()
+        case .integer(let number): signed(number)
+        case .real(let number): double(number)
+        case .text(let text): self.text(text)
+        case .blob(let bytes): data(bytes)
+        }
+    }
+
+    mutating func stored(_ stamp: Stamp) {
+        unsigned(stamp.time)
+        data(stamp.member.bytes)
+    }
+}
+
+extension CBORReader {
+    mutating func stored() throws -> SQLiteValue {
+        if null() { return .null }
+        switch nextMajor {
+        case 0, 1: return .integer(try signed())
+        case 2: return .blob(Array(try data()).asData)
+        case 3: return .text(try text())
+        default: return .real(try double())
+        }
+    }
+
+    mutating func storedStamp() throws -> Stamp {
+        let time = try unsigned()
+        guard let member = MemberID(try data(count: MemberID.byteCount)) else {
+            throw CBORError("no member")
+        }
+        return Stamp(time: time, member: member)
+    }
+}
+
+extension SQLiteValue {
+    /// Whether the value comes after another, in an order of all values in which only identical
+    /// ones are equal: it decides between values with one stamp.
+    func isAfter(_ other: SQLiteValue) -> Bool {
+        var (left, right) = (CBORWriter(), CBORWriter())
+        left.stored(self)
+        right.stored(other)
+        return right.bytes.lexicographicallyPrecedes(left.bytes)
+    }
+
+    /// The value that stands for all that SQLite takes as equal under a collation: 1 for 1.0, and of
+    /// texts, the one in small letters or without spaces at its end.
+    ///
+    /// Collations of the app are not known here: to them, only identical texts are equal.
+    func folded(_ collation: String) -> SQLiteValue {
+        switch self {
+        case .real(let number): return Int64(exactly: number).map { .integer($0) } ?? self
+        case .text(let text):
+            if collation.isSameName(as: "NOCASE") { return .text(text.sqlNameKey) }
+            guard collation.isSameName(as: "RTRIM") else { return self }
+            let bytes = text.utf8
+            let end = bytes.lastIndex { $0 != UInt8(ascii: " ") }
+            return .text(String(text[..<(end.map { bytes.index(after: $0) } ?? text.startIndex)]))
+        default: return self
+        }
+    }
+}
+
+/// The key of a row as bytes: the same for all keys that SQLite takes as one.
+///
+/// Keys are ordered by their bytes, the same on every member.
+package struct RowKey: Hashable, Sendable, Comparable {
+    package let bytes: [UInt8]
+
+    package init(_ values: [SQLiteValue]) {
+        var writer = CBORWriter(capacity: 24)
+        writer.array(values.count)
+        for value in values { writer.stored(value.folded("BINARY")) }
+        bytes = writer.bytes
+    }
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The values; nil for bytes that are no key's.
+    func values() -> [SQLiteValue]? {
+        var reader = CBORReader(bytes)
+        do {
+            let count = try reader.array()
+            return try (0..<count).map { _ in try reader.stored() }
+        } catch { return nil }
+    }
+
+    package static func < (left: RowKey, right: RowKey) -> Bool {
+        left.bytes.lexicographicallyPrecedes(right.bytes)
+    }
+}
