@@ -167,6 +167,15 @@ final class Settlement {
         }
     }
 
+    /// Has the rows looked at again that refer to such values.
+    func noteReferrers(
+        _ child: MergedTable, _ reference: Int, _ bytes: [UInt8], _ values: [SQLiteValue]
+    ) throws {
+        let number = child.uniques.count + reference
+        let place = child.references[reference].place
+        for row in try rows(child, number, place, bytes, values) { note(row) }
+    }
+
     private func places(of row: Row) -> [PlaceValue] {
         guard let values = row.values else { return [] }
         let table = tables[row.id.table]

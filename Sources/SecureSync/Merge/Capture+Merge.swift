@@ -1,0 +1,87 @@
+package import SecureStorage
+
+extension Capture {
+    /// Joins other members' changes into the file; in a write transaction, after ``stamp(in:)`` and
+    /// ``settle(after:in:)`` of what it returned.
+    ///
+    /// Each change comes once, after all that its writer knew of. All changes of one transaction
+    /// come in one call, so that no other state is ever seen. Nothing of it is captured, and foreign
+    /// keys are checked when the transaction ends. If it fails, the transaction must be rolled back.
+    ///
+    /// - Throws: `SyncError.damaged` for bookkeeping that cannot be read; `SyncError.captureWasOff`.
+    package func apply(
+        _ changes: [RowChange], in db: SecureDatabaseStore
+    ) throws -> MergeReport {
+        guard !changes.isEmpty else { return MergeReport() }
+        return try merging(in: db) { merger in
+            for change in changes { try merger.apply(change) }
+        }
+    }
+
+    /// Looks at the parked rows again after the app's own changes, which may have taken or given back
+    /// what others wait for; in the transaction that has stamped them.
+    package func settle(
+        after changes: [RowChange], in db: SecureDatabaseStore
+    ) throws -> MergeReport {
+        guard !changes.isEmpty, try MergeTables.areThere(in: db),
+            try !ParkedRows(db: db).tables().isEmpty
+        else { return MergeReport() }
+        return try merging(in: db) { try $0.note(changes) }
+    }
+
+    /// Takes up changes of tables and columns that have been made since they came, and tries parked
+    /// rows again; in a write transaction, after migrations and ``install(in:)``.
+    package func applyLater(in db: SecureDatabaseStore) throws -> MergeReport {
+        guard try MergeTables.areThere(in: db) else { return MergeReport() }
+        return try merging(in: db) { try $0.takeUpLater() }
+    }
+
+    private func merging(
+        in db: SecureDatabaseStore, _ body: (Merger) throws -> Void
+    ) throws -> MergeReport {
+        let shapes = try shapes(in: db)
+        return try withoutCapturing(in: db) {
+            let merger = try Merger(shapes, in: db)
+            try body(merger)
+            try merger.finish()
+            if merger.greatestTime > 0 { try noteTime(merger.greatestTime, in: db) }
+            return merger.report
+        }
+    }
+
+    // MARK: - What did not become visible
+
+    /// What lost without having been seen by the winner, the oldest first.
+    package func conflicts(
+        in db: SecureDatabaseStore, of table: String? = nil
+    ) throws -> [RowConflict] {
+        guard try MergeTables.areThere(in: db) else { return [] }
+        return try ConflictList(db: db).all(of: table)
+    }
+
+    /// Removes a conflict from the list; one that is not there any more is ignored.
+    package func forget(_ conflict: RowConflict, in db: SecureDatabaseStore) throws {
+        try db.executeUpdate(
+            "DELETE FROM main.securestorage_sync_conflict WHERE id = ?", values: [conflict.id])
+    }
+
+    /// The rows that are held back.
+    package func parkedRows(in db: SecureDatabaseStore) throws -> [ParkedRow] {
+        guard try MergeTables.areThere(in: db) else { return [] }
+        let parked = ParkedRows(db: db)
+        return try shapes(in: db).flatMap { shape in
+            try parked.entries("tbl = ?", [.integer(shape.number)]).map { entry in
+                let columns = shape.groups.flatMap { $0 }
+                return ParkedRow(
+                    table: shape.name, key: entry.key.values() ?? [], columns: columns,
+                    values: columns.map { entry.values[$0] ?? .null }, standing: entry.standing,
+                    blocker: entry.blocker?.values())
+            }
+        }
+    }
+
+    /// Forgets parked rows, conflicts and changes that wait; with ``removeAllRows(in:)``.
+    package func removeAllMerging(in db: SecureDatabaseStore) throws {
+        try MergeTables.removeAll(in: db)
+    }
+}

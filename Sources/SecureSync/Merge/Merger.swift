@@ -1,0 +1,341 @@
+import SecureStorage
+
+/// What a call of merging did.
+package struct MergeReport: Equatable, Sendable {
+    /// Rows written to their tables or removed from them.
+    package var written = 0
+    /// Rows that are held back from now on.
+    package var parked = 0
+    /// Rows that were held back and are in their tables again.
+    package var returned = 0
+    package var conflicts = 0
+    /// Changes of tables and columns that this file does not have yet.
+    package var later = 0
+}
+
+/// Joins changes into a file.
+///
+/// Most rows are new or changed by one member, collide with nothing and refer to rows that are
+/// there. They are written at once, and the engine's own constraints tell if they are not of that
+/// kind. The others are left to a ``Settlement``.
+///
+/// To be used within one transaction, with capture off.
+final class Merger {
+    private let db: SecureDatabaseStore
+    private let tables: [MergedTable]
+    private let names: [String: Int]
+    private let members: MemberNumbers
+    private let settlement: Settlement
+    private let conflicts: ConflictList
+    private let later: LaterChanges
+    private(set) var report = MergeReport()
+    private(set) var greatestTime: UInt64 = 0
+    /// Whether parked rows may depend on what is written to a table.
+    private let hasInterest: [Bool]
+    /// Written at once, to be looked at by the settlement.
+    private var toNote: [(MergedTable, [SQLiteValue])] = []
+    /// The rows that what was written at once refers to.
+    private var referred: [Referred: [SQLiteValue]] = [:]
+    /// False for changes that waited for a migration.
+    var recordsConflicts = true
+
+    private struct Referred: Hashable {
+        var table: Int
+        var reference: Int
+        var bytes: [UInt8]
+    }
+
+    init(_ shapes: [TableShape], in db: SecureDatabaseStore) throws {
+        self.db = db
+        try MergeTables.create(in: db)
+        members = try MemberNumbers(in: db)
+        let tables = try MergedTable.all(shapes, members: members, in: db)
+        self.tables = tables
+        names = Dictionary(
+            tables.map { ($0.shape.name.sqlNameKey, $0.index) }, uniquingKeysWith: { $1 })
+        let settlement = try Settlement(tables, in: db)
+        self.settlement = settlement
+        conflicts = ConflictList(db: db)
+        later = LaterChanges(db: db)
+        hasInterest = tables.map { table in
+            let parked = settlement.parkedTables
+            return !table.uniques.isEmpty && parked.contains(table.shape.number)
+                || table.referrers.contains { parked.contains(tables[$0.table].shape.number) }
+        }
+        try db.executeStatements("PRAGMA defer_foreign_keys = ON")
+    }
+
+    // MARK: - Changes
+
+    func apply(_ change: RowChange) throws {
+        greatestTime = change.registers.reduce(max(greatestTime, change.life.stamp.time)) {
+            max($0, $1.stamp.time)
+        }
+        guard let table = names[change.table.sqlNameKey].map({ tables[$0] }),
+            change.key.count == table.keyCount
+        else {
+            try later.add(change)
+            report.later += 1
+            return
+        }
+        if try isWritten(change, table) { return }
+        try join(try known(change, table), table)
+    }
+
+    /// Returns a change with its columns as the table has them; those that it does not have wait.
+    private func known(_ change: RowChange, _ table: MergedTable) throws -> RowChange {
+        var (known, unknown) = (change, change)
+        known.registers = []
+        unknown.registers = []
+        for register in change.registers {
+            var (own, other) = (register, register)
+            (own.columns, own.values, other.columns, other.values) = ([], [], [], [])
+            for (column, value) in zip(register.columns, register.values) {
+                if let position = table.positions[column.sqlNameKey], position >= table.keyCount {
+                    own.columns.append(table.columns[position])
+                    own.values.append(value)
+                } else {
+                    other.columns.append(column)
+                    other.values.append(value)
+                }
+            }
+            if !own.columns.isEmpty { known.registers.append(own) }
+            if !other.columns.isEmpty { unknown.registers.append(other) }
+        }
+        if !unknown.registers.isEmpty {
+            try later.add(unknown)
+            report.later += 1
+        }
+        return known
+    }
+
+    /// Joins a change with what is known of its row, for the settlement to write.
+    private func join(_ change: RowChange, _ table: MergedTable) throws {
+        let row = try settlement.row(table, change.key)
+        guard var state = row.state(table) else {
+            try set(row, RowState(change), table)
+            return
+        }
+        let before = state
+        let lost = state.merge(change)
+        if recordsConflicts {
+            for lost in lost { try conflicts.add(lost, table.shape.name, change.key) }
+            report.conflicts += lost.count
+        }
+        if state != before || row.clock == nil { try set(row, state, table) }
+    }
+
+    private func set(_ row: Settlement.Row, _ state: RowState, _ table: MergedTable) throws {
+        var clock = RowClock(life: state.life, isAlive: state.isAlive)
+        guard state.isAlive else {
+            try settlement.set(row, nil, clock: clock)
+            return
+        }
+        let defaults = state.cells.count < table.columns.count - table.keyCount
+        var values = defaults ? try table.defaults() : table.columns.map { _ in .null }
+        for position in table.columns.indices {
+            if position < table.keyCount {
+                values[position] = row.key[position]
+            } else if let cell = state.cells[table.columns[position]] {
+                values[position] = cell.value
+                clock[table.numbers[position]] = cell.stamp
+            }
+        }
+        try settlement.set(row, values, clock: clock)
+    }
+
+    // MARK: - Written at once
+
+    /// Returns false if the row is left for ``join(_:_:)``, with nothing done.
+    private func isWritten(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        guard recordsConflicts, !settlement.holds(table, change.key) else { return false }
+        guard change.life.isAlive else { return try isDeleted(change, table) }
+        let isNew =
+            change.registers.count == table.shape.groups.count
+            && change.registers.allSatisfy { $0.stamp == change.life.stamp }
+        return isNew ? try isInserted(change, table) : try isUpdated(change, table)
+    }
+
+    private func isInserted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        var values = change.key
+        values.reserveCapacity(table.columns.count)
+        for (register, group) in zip(change.registers, table.shape.groups) {
+            guard register.columns == group, register.values.count == group.count else {
+                return false
+            }
+            values += register.values
+        }
+        let clock = try RowClock(life: change.life.stamp, isAlive: true)
+            .encoded(number: members.number(of:))
+        guard try table.claimClock(clock, of: change.key) else { return false }
+        guard try accepts({ try table.insert(values) }) else {
+            try table.clocks.remove(change.key)
+            return false
+        }
+        report.written += 1
+        noteReferences(table, values)
+        noteIfWatched(table, change.key)
+        return true
+    }
+
+    private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        let found = try table.clocks.clock(of: change.key)
+        guard var clock = found ?? (change.life.stamp == .floor ? .floor : nil),
+            clock.isAlive, clock.life == change.life.stamp
+        else { return false }
+        var positions: [Int] = []
+        var values: [SQLiteValue] = []
+        for register in change.registers {
+            for (column, value) in zip(register.columns, register.values) {
+                guard let position = table.positions[column.sqlNameKey],
+                    position >= table.keyCount, !table.isReferredTo[position]
+                else { return false }
+                let number = table.numbers[position]
+                let old = clock[number]
+                guard register.stamp > old, old <= register.known ?? .floor else { return false }
+                clock[number] = register.stamp
+                positions.append(position)
+                values.append(value)
+            }
+        }
+        var isDecisive = false
+        for position in positions {
+            // Whether what it refers to is there needs the whole reference.
+            if table.isInReference[position] { return false }
+            if table.isInUnique[position] { isDecisive = true }
+        }
+        guard !positions.isEmpty,
+            try accepts({ try table.update(positions, to: values, of: change.key) })
+        else { return false }
+        try table.clocks.set(clock, of: change.key)
+        report.written += 1
+        if isDecisive { noteIfWatched(table, change.key) }
+        return true
+    }
+
+    private func isDeleted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        guard table.referrers.isEmpty, !hasInterest[table.index],
+            !settlement.parkedTables.contains(table.shape.number)
+        else { return false }
+        let clock = try table.clocks.clock(of: change.key) ?? .floor
+        guard clock.isAlive, change.life.stamp > clock.life,
+            clock.greatest <= change.life.known ?? .floor
+        else { return false }
+        if try accepts({ try table.delete(change.key) }) { report.written += 1 }
+        try table.clocks.set(
+            RowClock(life: change.life.stamp, isAlive: false), of: change.key)
+        return true
+    }
+
+    private func accepts(_ write: () throws -> Bool) throws -> Bool {
+        do { return try write() } catch let error as SecureStorageError where error.isRefusal {
+            return false
+        }
+    }
+
+    private func noteIfWatched(_ table: MergedTable, _ key: [SQLiteValue]) {
+        if hasInterest[table.index] { toNote.append((table, key)) }
+    }
+
+    private func noteReferences(_ table: MergedTable, _ values: [SQLiteValue]) {
+        for (number, reference) in table.references.enumerated() {
+            guard let bytes = reference.place.bytes(of: values) else { continue }
+            let referred = Referred(table: table.index, reference: number, bytes: bytes)
+            if self.referred[referred] == nil {
+                self.referred[referred] = reference.place.values(of: values)
+            }
+        }
+    }
+
+    // MARK: - The end
+
+    /// Has rows looked at that were written by the app.
+    func note(_ changes: [RowChange]) throws {
+        for change in changes {
+            guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
+            let row = try settlement.row(table, change.key)
+            settlement.note(row)
+            if let hidden = row.parkedValues, row.shown != hidden, row.shown != nil || row.values == nil {
+                let positions = hidden.indices.filter {
+                    $0 >= table.keyCount && row.shown?[$0] != hidden[$0]
+                }
+                try conflicts.add(
+                    LostValues(
+                        columns: positions.map { table.columns[$0] },
+                        values: positions.map { hidden[$0] }, stamp: change.life.known ?? .floor,
+                        winner: change.life.stamp, reason: .replacedUnseen),
+                    table.shape.name, change.key)
+                report.conflicts += 1
+            }
+        }
+        // What a row was is not known any more, so all that may have waited for it is looked at.
+        for table in tables where settlement.parkedTables.contains(table.shape.number) {
+            let isTouched = changes.contains { change in
+                change.table.isSameName(as: table.shape.name)
+                    || table.references.contains {
+                        tables[$0.parent].shape.name.isSameName(as: change.table)
+                    }
+            }
+            if isTouched { try noteParked(of: table) }
+        }
+    }
+
+    func noteParked(of table: MergedTable, isAnew: Bool = false) throws {
+        for key in try settlement.parked.keys(of: table.shape.number) {
+            guard let values = key.values(), values.count == table.keyCount else { continue }
+            let row = try settlement.row(table, values)
+            if isAnew {
+                row.isRefused = false
+                row.parkedValues = []
+            }
+            settlement.note(row)
+        }
+    }
+
+    /// Takes up what waited for a migration, and looks at all parked rows again.
+    func takeUpLater() throws {
+        recordsConflicts = false
+        for (change, entry) in try later.all() {
+            guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
+            try later.remove(entry)
+            try join(try known(change, table), table)
+        }
+        for table in tables where settlement.parkedTables.contains(table.shape.number) {
+            try noteParked(of: table, isAnew: true)
+        }
+    }
+
+    func finish() throws {
+        for (table, key) in toNote { settlement.note(try settlement.row(table, key)) }
+        for (referred, values) in referred {
+            let table = tables[referred.table]
+            let reference = table.references[referred.reference]
+            let parent = tables[reference.parent]
+            guard try parent.keys(at: reference.parentPlace, values, limit: 1).isEmpty else {
+                continue
+            }
+            try settlement.noteReferrers(table, referred.reference, referred.bytes, values)
+        }
+        if !settlement.dirty.isEmpty {
+            let outcome = try Placement(settlement: settlement, db: db).run()
+            report.written += outcome.written
+            report.parked += outcome.parked
+            report.returned += outcome.returned
+        }
+        if report.conflicts > 0 { try conflicts.trim() }
+    }
+}
+
+extension Settlement.Row {
+    /// nil if nothing is known of the row.
+    fileprivate func state(_ table: MergedTable) -> RowState? {
+        guard let clock = clock ?? (values == nil ? nil : .floor) else { return nil }
+        guard clock.isAlive, let values else { return RowState(life: clock.life, isAlive: false) }
+        var state = RowState(life: clock.life, isAlive: true)
+        for position in table.keyCount..<table.columns.count {
+            state.cells[table.columns[position]] = .init(
+                value: values[position], stamp: clock[table.numbers[position]])
+        }
+        return state
+    }
+}

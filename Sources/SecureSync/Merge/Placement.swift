@@ -1,0 +1,178 @@
+import SecureStorage
+
+/// Brings the tables to what a settlement has found.
+///
+/// Rows are updated in place where that can be. Others are lifted: taken out of their table, with
+/// those that a cascade would take along, and put back at the end, so that neither an exchange of
+/// unique values nor the order of rows matters. Foreign keys are deferred.
+struct Placement {
+    let settlement: Settlement
+    let db: SecureDatabaseStore
+
+    private static let savepoint = "securestorage_sync_place"
+
+    struct Outcome {
+        var written = 0
+        var parked = 0
+        var returned = 0
+    }
+
+    /// Settles and writes, again and again until no row is refused by its table.
+    func run() throws -> Outcome {
+        while true {
+            try settlement.settle()
+            let unfit = try probe()
+            if !unfit.isEmpty {
+                for row in unfit { settlement.refuse(row) }
+                continue
+            }
+            try db.startSavePoint(Self.savepoint)
+            var attempt = Attempt(settlement: settlement)
+            let refused = try attempt.place()
+            if !refused.isEmpty { try db.rollbackToSavePoint(Self.savepoint) }
+            try db.releaseSavePoint(Self.savepoint)
+            guard refused.isEmpty else {
+                for row in refused { settlement.refuse(row) }
+                continue
+            }
+            var outcome = try note()
+            outcome.written = attempt.written
+            return outcome
+        }
+    }
+
+    /// Returns the rows that their tables would refuse, of those that influence others although they
+    /// are not in their table: whether they count must not depend on whether they ever were.
+    private func probe() throws -> [Settlement.Row] {
+        try settlement.rows.values.filter { row in
+            let table = settlement.tables[row.id.table]
+            guard table.shape.hasChecks, let values = row.values,
+                row.standing == .duplicate || row.standing == .waiting,
+                row.shown != values,
+                row.parkedValues != values || (row.parkedStanding ?? .absent) < .duplicate
+            else { return false }
+            try db.startSavePoint(Self.savepoint)
+            defer {
+                // A failure shows at the next use of the transaction.
+                try? db.rollbackToSavePoint(Self.savepoint)
+                try? db.releaseSavePoint(Self.savepoint)
+            }
+            do {
+                _ = try table.insert(values)
+                return false
+            } catch let error as SecureStorageError where error.isRefusal { return true }
+        }
+    }
+
+    /// Writes the clocks and the parked rows.
+    private func note() throws -> Outcome {
+        var outcome = Outcome()
+        for row in settlement.rows.values {
+            let table = settlement.tables[row.id.table]
+            if row.isClockChanged, let clock = row.clock { try table.clocks.set(clock, of: row.key) }
+            let standing = row.standing
+            guard standing != .absent, standing != .visible, let values = row.values else {
+                guard let before = row.parkedStanding else { continue }
+                try settlement.parked.remove(table.shape.number, row.id.key)
+                if standing == .visible, before != .visible { outcome.returned += 1 }
+                continue
+            }
+            if row.parkedStanding == standing, row.parkedValues == values,
+                row.parkedBlocker == row.blocker?.key
+            {
+                continue
+            }
+            try settlement.parked.set(
+                values, of: table, row.id.key, standing, blocker: row.blocker?.key)
+            if row.parkedStanding == nil { outcome.parked += 1 }
+        }
+        return outcome
+    }
+
+    /// One try to write all.
+    private struct Attempt {
+        let settlement: Settlement
+        var written = 0
+        /// What the tables have now, where it is not what they had.
+        private var lifted: Set<Settlement.RowID> = []
+        private var refused: [Settlement.Row] = []
+
+        init(settlement: Settlement) { self.settlement = settlement }
+
+        mutating func place() throws -> [Settlement.Row] {
+            let all = settlement.rows.values.sorted { $0.isBefore($1) }
+            var leaving: [Settlement.Row] = []
+            for row in all {
+                guard let shown = row.shown else { continue }
+                guard row.isVisible, let values = row.values else {
+                    leaving.append(row)
+                    continue
+                }
+                if shown != values, try !update(row, from: shown, to: values) {
+                    leaving.append(row)
+                }
+            }
+            for row in leaving { try lift(row) }
+            // Lifting may have found more rows.
+            for row in settlement.rows.values.sorted(by: { $0.isBefore($1) })
+            where row.isVisible && (row.shown == nil || lifted.contains(row.id)) {
+                guard let values = row.values else { continue }
+                do {
+                    if try settlement.tables[row.id.table].insert(values) {
+                        written += 1
+                    } else {
+                        refused.append(row)
+                    }
+                } catch let error as SecureStorageError where error.isRefusal {
+                    refused.append(row)
+                }
+            }
+            return refused
+        }
+
+        /// Returns false for a row that has to be lifted.
+        private mutating func update(
+            _ row: Settlement.Row, from shown: [SQLiteValue], to values: [SQLiteValue]
+        ) throws -> Bool {
+            let table = settlement.tables[row.id.table]
+            let changed = values.indices.filter {
+                $0 >= table.keyCount && !values[$0].isIdentical(to: shown[$0])
+            }
+            guard !changed.contains(where: { table.isReferredTo[$0] }) else { return false }
+            guard !changed.isEmpty else { return true }
+            do {
+                _ = try table.update(changed, to: changed.map { values[$0] }, of: row.key)
+                written += 1
+                return true
+            } catch let error as SecureStorageError where error.isRefusal { return false }
+        }
+
+        private mutating func lift(_ row: Settlement.Row) throws {
+            guard let shown = row.shown, lifted.insert(row.id).inserted else { return }
+            let table = settlement.tables[row.id.table]
+            for (number, reference) in table.referrers {
+                let child = settlement.tables[number]
+                let found = child.references[reference]
+                guard found.deletesRows, found.parentPlace.bytes(of: shown) != nil else {
+                    continue
+                }
+                let values = found.parentPlace.values(of: shown)
+                for key in try child.keys(at: found.place, values) {
+                    let referrer = try settlement.row(child, key)
+                    try lift(referrer)
+                }
+            }
+            if try table.delete(row.key), !row.isVisible { written += 1 }
+        }
+    }
+}
+
+extension SQLiteValue {
+    /// Equal in all bits: a zero with and one without a sign differ.
+    func isIdentical(to other: SQLiteValue) -> Bool {
+        if case .real(let left) = self, case .real(let right) = other {
+            return left.bitPattern == right.bitPattern
+        }
+        return self == other
+    }
+}
