@@ -255,7 +255,9 @@ final class Merger {
             guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
             let row = try settlement.row(table, change.key)
             settlement.note(row)
-            if let hidden = row.parkedValues, row.shown != hidden, row.shown != nil || row.values == nil {
+            if let hidden = row.parkedValues, row.shown != hidden,
+                row.shown != nil || row.values == nil
+            {
                 let positions = hidden.indices.filter {
                     $0 >= table.keyCount && row.shown?[$0] != hidden[$0]
                 }
@@ -286,7 +288,8 @@ final class Merger {
             let row = try settlement.row(table, values)
             if isAnew {
                 row.isRefused = false
-                row.parkedValues = []
+                // Written again: places and columns may have other names now.
+                row.isStale = true
             }
             settlement.note(row)
         }

@@ -69,7 +69,9 @@ struct Placement {
         var outcome = Outcome()
         for row in settlement.rows.values {
             let table = settlement.tables[row.id.table]
-            if row.isClockChanged, let clock = row.clock { try table.clocks.set(clock, of: row.key) }
+            if row.isClockChanged, let clock = row.clock {
+                try table.clocks.set(clock, of: row.key)
+            }
             let standing = row.standing
             guard standing != .absent, standing != .visible, let values = row.values else {
                 guard let before = row.parkedStanding else { continue }
@@ -77,7 +79,7 @@ struct Placement {
                 if standing == .visible, before != .visible { outcome.returned += 1 }
                 continue
             }
-            if row.parkedStanding == standing, row.parkedValues == values,
+            if !row.isStale, row.parkedStanding == standing, row.parkedValues == values,
                 row.parkedBlocker == row.blocker?.key
             {
                 continue

@@ -64,7 +64,9 @@ struct ConflictList {
                 let reason = row[4].number.flatMap(LostValues.Reason.init(rawValue:)),
                 let stamp = Self.stamp(row[5], row[6]), let winner = Self.stamp(row[7], row[8]),
                 let bytes = row[3].blobBytes, let values = ParkedRows.decoded(bytes)
-            else { throw SyncError.damaged("securestorage_sync_conflict", "an entry cannot be read") }
+            else {
+                throw SyncError.damaged("securestorage_sync_conflict", "an entry cannot be read")
+            }
             let sorted = values.sorted { $0.key < $1.key }
             return RowConflict(
                 id: id, table: table, key: key,

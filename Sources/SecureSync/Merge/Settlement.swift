@@ -52,6 +52,8 @@ final class Settlement {
         var parkedStanding: Standing?
         var parkedBlocker: RowKey?
         var isClockChanged = false
+        /// Whether what is parked has to be written again although it stands as before.
+        var isStale = false
         var isRefused = false
         var isSound = false
         var isWinner = false
@@ -137,12 +139,6 @@ final class Settlement {
 
     /// Changes what a row is; nil if it has died.
     func set(_ row: Row, _ values: [SQLiteValue]?, clock: RowClock) throws {
-        // Who refers to what it was is found while it still is that.
-        let isKept = values.map { new in
-            zip(tables[row.id.table].isReferredTo.indices, tables[row.id.table].isReferredTo)
-                .allSatisfy { !$1 || row.values?[$0] == new[$0] }
-        }
-        if isKept != true { try noteReferrers(of: row) }
         leave(row)
         row.values = values
         row.clock = clock
@@ -160,10 +156,22 @@ final class Settlement {
         dirty.insert(row.id)
     }
 
-    private func noteReferrers(of row: Row) throws {
-        guard let values = row.values else { return }
-        for (child, reference) in tables[row.id.table].referrers {
-            for row in try referrers(of: values, tables[child], reference) { note(row) }
+    /// Has the rows looked at again that refer to what a row was in the file, if it is that no more.
+    private func noteReferrersOfFormer() throws {
+        for row in rows.values where row.isClockChanged {
+            let table = tables[row.id.table]
+            for former in [row.shown, row.parkedValues].compactMap({ $0 }) {
+                if let values = row.values,
+                    former.indices.allSatisfy({
+                        !table.isReferredTo[$0] || former[$0] == values[$0]
+                    })
+                {
+                    continue
+                }
+                for (child, reference) in table.referrers {
+                    for row in try referrers(of: former, tables[child], reference) { note(row) }
+                }
+            }
         }
     }
 
@@ -272,6 +280,10 @@ final class Settlement {
     // MARK: - The three tests
 
     func settle() throws {
+        // Rows may have been written since they were sought.
+        sought = []
+        soughtParked = []
+        try noteReferrersOfFormer()
         var changed = dirty
         try support(.sound, &changed)
         try compete(&changed)

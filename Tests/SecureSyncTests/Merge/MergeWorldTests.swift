@@ -1,0 +1,87 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+/// Random work of members that are merged in random orders; `SECURESTORAGE_MERGE_WORLDS` and
+/// `SECURESTORAGE_MERGE_FIRST` set how many seeds, and the first.
+@Suite struct MergeWorldTests {
+    private static func setting(_ name: String, _ standard: UInt64) -> UInt64 {
+        ProcessInfo.processInfo.environment["SECURESTORAGE_MERGE_\(name)"].flatMap { UInt64($0) }
+            ?? standard
+    }
+
+    @Test func `members converge, and every state on the way is the one of the definitions`()
+        throws
+    {
+        let first = Self.setting("FIRST", 1)
+        for seed in first..<first + Self.setting("WORLDS", 40) {
+            guard try Self.run(seed) else { return }
+        }
+    }
+
+    private static func run(_ seed: UInt64) throws -> Bool {
+        var random = SplitMix64(seed: seed)
+        let members = Int.random(in: 2...4, using: &random)
+        let world = try MergeWorld(
+            members: members,
+            clockOffsets: (0..<members).map { _ in .random(in: -100_000...100_000, using: &random) }
+        )
+        for step in 0..<Int.random(in: 20...60, using: &random) {
+            let member = Int.random(in: 0..<members, using: &random)
+            let senders = world.senders(to: member)
+            if let sender = senders.randomElement(using: &random), Bool.random(using: &random) {
+                try world.deliver(from: sender, to: member)
+            } else {
+                let count = Int.random(in: 1...5, using: &random)
+                try world.write(member, (0..<count).map { _ in statement(&random) })
+            }
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                guard try world.look(member, "seed \(seed), step \(step), member \(member)") else {
+                    return false
+                }
+            }
+        }
+        try world.deliverAll { Int.random(in: 0..<$0, using: &random) }
+        for member in 0..<members {
+            guard try world.look(member, "seed \(seed), the end, member \(member)") else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private static func statement(_ random: inout SplitMix64) -> String {
+        func id() -> String { "'\(Int.random(in: 0..<6, using: &random))'" }
+        func name() -> String {
+            ["'a'", "'A'", "'b'", "'c'", "NULL"].randomElement(using: &random) ?? "NULL"
+        }
+        func number() -> String { "\(Int.random(in: 0..<4, using: &random))" }
+        func maybe(_ text: String) -> String {
+            Int.random(in: 0..<3, using: &random) == 0 ? "NULL" : text
+        }
+        switch Int.random(in: 0..<19, using: &random) {
+        case 0, 1: return "INSERT INTO folder VALUES (\(id()), \(name()), \(number()))"
+        case 2: return "UPDATE folder SET name = \(name()) WHERE id = \(id())"
+        case 3: return "UPDATE folder SET size = \(number()) WHERE id = \(id())"
+        case 4: return "DELETE FROM folder WHERE id = \(id())"
+        case 5, 6:
+            return "INSERT INTO note VALUES (\(id()), \(maybe(id())), \(name()), \(name()))"
+        case 7: return "UPDATE note SET folder = \(maybe(id())) WHERE id = \(id())"
+        case 8: return "UPDATE note SET title = \(name()), slug = \(name()) WHERE id = \(id())"
+        case 9: return "DELETE FROM note WHERE id = \(id())"
+        case 10, 11:
+            return
+                "INSERT INTO item VALUES (\(id()), \(maybe(id())), \(maybe(id())), \(number()), \(number()), \(name()))"
+        case 12: return "UPDATE item SET low = \(number()) WHERE id = \(id())"
+        case 13: return "UPDATE item SET high = \(number()) WHERE id = \(id())"
+        case 14:
+            return "UPDATE item SET peer = \(maybe(id())), place = \(name()) WHERE id = \(id())"
+        case 15: return "DELETE FROM item WHERE id = \(id())"
+        case 16: return "INSERT INTO tag VALUES (\(id()), \(maybe(name())))"
+        case 17: return "INSERT OR REPLACE INTO folder VALUES (\(id()), \(name()), \(number()))"
+        default: return "REPLACE INTO note VALUES (\(id()), \(maybe(id())), \(name()), \(name()))"
+        }
+    }
+}
