@@ -52,7 +52,7 @@ extension SQLiteValue {
     /// texts, the one in small letters or without spaces at its end.
     ///
     /// Collations of the app are not known here: to them, only identical texts are equal.
-    func folded(_ collation: String) -> SQLiteValue {
+    package func folded(_ collation: String) -> SQLiteValue {
         switch self {
         case .real(let number): return Int64(exactly: number).map { .integer($0) } ?? self
         case .text(let text):

@@ -1,0 +1,203 @@
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+@Suite struct MergeTests {
+    private static let schema = """
+        CREATE TABLE folder (id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE);
+        CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL,
+            folder TEXT REFERENCES folder (id) ON DELETE CASCADE, text TEXT);
+        """
+
+    /// Two members, and what each has written and not yet told the other.
+    private final class Pair {
+        let first: CapturedFile
+        let second: CapturedFile
+
+        init(_ schema: String = MergeTests.schema, _ tables: [String] = ["note", "folder"]) throws {
+            func file(_ number: UInt8) throws -> CapturedFile {
+                try CapturedFile(schema, member: .numbered(number)) { declared in
+                    for table in tables { declared.add(table) }
+                }
+            }
+            (first, second) = (try file(1), try file(2))
+        }
+
+        func stamped(_ file: CapturedFile) throws -> [RowChange] {
+            try file.write {
+                let changes = try file.capture.stamp(in: file.db)
+                _ = try file.capture.settle(after: changes, in: file.db)
+                return changes
+            }
+        }
+
+        /// Both stamp, then each gets what the other has.
+        func exchange() throws -> (MergeReport, MergeReport) {
+            let (own, other) = (try stamped(first), try stamped(second))
+            return (
+                try first.write { try first.capture.apply(other, in: first.db) },
+                try second.write { try second.capture.apply(own, in: second.db) }
+            )
+        }
+
+        func expect(_ sql: String, _ rows: [String?]) throws {
+            for file in [first, second] { #expect(try file.db.strings(sql) == rows) }
+        }
+    }
+
+    @Test func `what one member writes, the other has, and does not send it back`() throws {
+        let pair = try Pair()
+        try pair.first.run(
+            "INSERT INTO folder VALUES ('f', 'x'); INSERT INTO note VALUES ('n', 'f', 'hi')")
+        #expect(try pair.exchange().1.written == 2)
+        try pair.expect("SELECT text FROM note", ["hi"])
+        #expect(try pair.second.captured().isEmpty)
+        try pair.second.run("UPDATE note SET text = 'you'")
+        _ = try pair.exchange()
+        try pair.expect("SELECT text FROM note", ["you"])
+        try pair.first.run("DELETE FROM note")
+        _ = try pair.exchange()
+        try pair.expect("SELECT text FROM note", [])
+    }
+
+    @Test func `of two rows with a unique value the later one waits, and returns`() throws {
+        let pair = try Pair()
+        try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")
+        let first = try pair.stamped(pair.first)
+        try pair.second.write {
+            try pair.second.capture.noteTime(first[0].life.stamp.time, in: pair.second.db)
+        }
+        // Surely later.
+        let later = Capture(pair.second.capture.tables, clockOffset: 60_000)
+        try pair.second.run("INSERT INTO folder VALUES ('b', 'x')")
+        let second = try pair.second.write { try later.stamp(in: pair.second.db) }
+        try pair.first.write { _ = try pair.first.capture.apply(second, in: pair.first.db) }
+        try pair.second.write { _ = try pair.second.capture.apply(first, in: pair.second.db) }
+        try pair.expect("SELECT id FROM folder", ["a"])
+        for file in [pair.first, pair.second] {
+            let parked = try file.capture.parkedRows(in: file.db)
+            #expect(parked.map(\.key) == [[.text("b")]])
+            #expect(parked.first?.standing == .duplicate)
+            #expect(parked.first?.blocker == [.text("a")])
+        }
+        try pair.first.run("UPDATE folder SET name = 'y'")
+        _ = try pair.exchange()
+        try pair.expect("SELECT id FROM folder ORDER BY id", ["a", "b"])
+        #expect(try pair.first.capture.parkedRows(in: pair.first.db).isEmpty)
+    }
+
+    @Test func `a child whose parent was deleted elsewhere is kept, and returns with the parent`()
+        throws
+    {
+        let pair = try Pair()
+        try pair.first.run("INSERT INTO folder VALUES ('f', 'x')")
+        _ = try pair.exchange()
+        try pair.first.run("DELETE FROM folder")
+        try pair.second.run("INSERT INTO note VALUES ('n', 'f', 'kept')")
+        _ = try pair.exchange()
+        try pair.expect("SELECT id FROM note", [])
+        let parked = try pair.second.capture.parkedRows(in: pair.second.db)
+        #expect(parked.map(\.standing) == [.orphan])
+        try pair.first.run("INSERT INTO folder VALUES ('f', 'again')")
+        _ = try pair.exchange()
+        try pair.expect("SELECT text FROM note", ["kept"])
+    }
+
+    @Test func `two rows exchange their unique values in one transaction`() throws {
+        let pair = try Pair()
+        try pair.first.run(
+            "INSERT INTO folder VALUES ('a', 'x'), ('b', 'y'); INSERT INTO note VALUES ('n', 'a', '')"
+        )
+        _ = try pair.exchange()
+        try pair.first.run(
+            "UPDATE folder SET name = NULL; UPDATE folder SET name = iif(id = 'a', 'y', 'x')")
+        _ = try pair.exchange()
+        try pair.expect("SELECT id || name FROM folder ORDER BY id", ["ay", "bx"])
+        // Not taken along by a cascade.
+        try pair.expect("SELECT id FROM note", ["n"])
+    }
+
+    @Test func `a conflict is listed until it is forgotten`() throws {
+        let pair = try Pair()
+        try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'old')")
+        _ = try pair.exchange()
+        try pair.first.run("UPDATE note SET text = 'one'")
+        try pair.second.run("UPDATE note SET text = 'two'")
+        _ = try pair.exchange()
+        for file in [pair.first, pair.second] {
+            let conflicts = try file.capture.conflicts(in: file.db, of: "NOTE")
+            #expect(conflicts.count == 1)
+            let conflict = try #require(conflicts.first)
+            let shown = try #require(try file.db.strings("SELECT text FROM note").first)
+            #expect(conflict.lost.values == [.text(shown == "one" ? "two" : "one")])
+            #expect(conflict.lost.columns == ["text"])
+            try file.capture.forget(conflict, in: file.db)
+            #expect(try file.capture.conflicts(in: file.db).isEmpty)
+        }
+    }
+
+    @Test func `a column that is unknown here appears with the migration that makes it`() throws {
+        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
+        try pair.first.run("INSERT INTO t VALUES ('old', 1)")
+        _ = try pair.exchange()
+        try pair.first.run(migration)
+        try pair.first.install()
+        try pair.first.run(
+            "INSERT INTO t VALUES ('new', 1, 2); UPDATE t SET b = 3 WHERE id = 'old'")
+        #expect(try pair.exchange().1.later == 2)
+        try pair.second.run(migration)
+        try pair.second.install()
+        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        try pair.expect("SELECT id || b FROM t ORDER BY id", ["new2", "old3"])
+    }
+
+    @Test func `a table that is unknown here is filled when it is there`() throws {
+        let pair = try Pair()
+        try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
+        let changes = try pair.stamped(pair.first)
+        let other = try CapturedFile("CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL)", tables: "u")
+        try other.write { _ = try other.capture.apply(changes, in: other.db) }
+        try other.run(Self.schema)
+        var tables = other.capture.tables
+        tables.add("note")
+        tables.add("folder")
+        let capture = Capture(tables)
+        try other.write {
+            try capture.install(in: other.db)
+            _ = try capture.applyLater(in: other.db)
+        }
+        #expect(try other.db.strings("SELECT text FROM note") == ["x"])
+    }
+
+    @Test func `columns that break a CHECK together park the row, whole`() throws {
+        let pair = try Pair(
+            "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b, CHECK (a <= b))", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1, 5)")
+        _ = try pair.exchange()
+        try pair.first.run("UPDATE t SET a = 4")
+        try pair.second.run("UPDATE t SET b = 2")
+        _ = try pair.exchange()
+        try pair.expect("SELECT id FROM t", [])
+        let parked = try pair.first.capture.parkedRows(in: pair.first.db)
+        #expect(parked.map(\.standing) == [.refused])
+        #expect(parked.first?.values == [.integer(4), .integer(2)])
+    }
+
+    @Test func `a failed transaction leaves nothing`() throws {
+        let pair = try Pair()
+        try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
+        let changes = try pair.stamped(pair.first)
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try pair.second.write {
+                _ = try pair.second.capture.apply(changes, in: pair.second.db)
+                throw Stop()
+            }
+        }
+        #expect(try pair.second.db.strings("SELECT id FROM note") == [])
+        try pair.second.write { _ = try pair.second.capture.apply(changes, in: pair.second.db) }
+        #expect(try pair.second.db.strings("SELECT id FROM note") == ["n"])
+    }
+}

@@ -1,0 +1,138 @@
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+@Suite struct RowStateTests {
+    private static func stamp(_ time: UInt64, _ member: UInt8 = 1) -> Stamp {
+        Stamp(time: time, member: .numbered(member))
+    }
+
+    /// Few stamps and values, so that ties are usual.
+    private static func state(_ random: inout SplitMix64) -> RowState {
+        func stamp() -> Stamp {
+            Self.stamp(.random(in: 1...3, using: &random), .random(in: 1...2, using: &random))
+        }
+        var state = RowState(life: stamp(), isAlive: .random(using: &random))
+        guard state.isAlive else { return state }
+        for column in ["a", "b"] where Bool.random(using: &random) {
+            let values: [SQLiteValue] = [.null, .integer(1), .real(1), .text("x"), .blob([1])]
+            state.cells[column] = .init(
+                value: values.randomElement(using: &random) ?? .null, stamp: stamp())
+        }
+        return state
+    }
+
+    private static func joined(_ left: RowState, _ right: RowState) -> RowState {
+        var state = left
+        state.join(right)
+        return state
+    }
+
+    @Test func `the join does not depend on order, on grouping, and on repetition`() {
+        var random = SplitMix64(seed: 7)
+        for _ in 0..<20_000 {
+            let (a, b, c) = (Self.state(&random), Self.state(&random), Self.state(&random))
+            let ab = Self.joined(a, b)
+            guard ab == Self.joined(b, a), Self.joined(ab, b) == ab, Self.joined(a, a) == a,
+                Self.joined(ab, c) == Self.joined(a, Self.joined(b, c))
+            else {
+                Issue.record("\(a) \(b) \(c)")
+                return
+            }
+        }
+    }
+
+    @Test func `a state survives its encoding`() throws {
+        var random = SplitMix64(seed: 8)
+        for _ in 0..<1_000 {
+            let state = Self.state(&random)
+            #expect(try RowState(decoding: state.encoded()) == state)
+        }
+        #expect(throws: CBORError.self) { try RowState(decoding: [1, 2]) }
+    }
+
+    private static func edit(
+        _ value: Int64, at time: UInt64, by member: UInt8, knowing known: UInt64
+    ) -> RowChange {
+        RowChange(
+            table: "t", key: [.text("k")], life: .init(stamp: stamp(1), isAlive: true),
+            registers: [
+                .init(
+                    columns: ["a"], values: [.integer(value)], stamp: stamp(time, member),
+                    known: stamp(known))
+            ])
+    }
+
+    private static var born: RowState {
+        RowState(
+            life: stamp(1), isAlive: true,
+            cells: ["a": .init(value: .integer(0), stamp: stamp(1))])
+    }
+
+    @Test func `what was overwritten knowingly is no conflict`() {
+        var state = Self.born
+        #expect(state.merge(Self.edit(1, at: 2, by: 2, knowing: 1)).isEmpty)
+        #expect(state.merge(Self.edit(2, at: 3, by: 3, knowing: 2)).isEmpty)
+        #expect(state.cells["a"]?.value == .integer(2))
+    }
+
+    @Test func `of two concurrent edits, the earlier one is reported, whichever comes first`() {
+        let edits = [
+            Self.edit(1, at: 2, by: 2, knowing: 1), Self.edit(2, at: 3, by: 3, knowing: 1),
+        ]
+        for order in [edits, edits.reversed()] {
+            var state = Self.born
+            let lost = order.flatMap { state.merge($0) }
+            #expect(lost.map(\.values) == [[.integer(1)]])
+            #expect(lost.first?.stamp == Self.stamp(2, 2))
+            #expect(lost.first?.winner == Self.stamp(3, 3))
+            #expect(state.cells["a"]?.value == .integer(2))
+        }
+    }
+
+    @Test func `two members that write the same value have no conflict`() {
+        var state = Self.born
+        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: 1))
+        #expect(state.merge(Self.edit(5, at: 3, by: 3, knowing: 1)).isEmpty)
+    }
+
+    @Test func `a deletion wins over an edit that it did not know, which is reported`() {
+        let deletion = RowChange(
+            table: "t", key: [.text("k")],
+            life: .init(stamp: Self.stamp(2, 3), isAlive: false, known: Self.stamp(1)))
+        // Later by its clock, and of the life that has ended.
+        let edit = Self.edit(1, at: 9, by: 2, knowing: 1)
+        for order in [[deletion, edit], [edit, deletion]] {
+            var state = Self.born
+            let lost = order.flatMap { state.merge($0) }
+            #expect(lost.map(\.values) == [[.integer(1)]])
+            #expect(lost.first?.reason == .deleted)
+            #expect(state == RowState(life: Self.stamp(2, 3), isAlive: false))
+        }
+    }
+
+    @Test func `folded values are equal as SQLite compares them`() throws {
+        let home = try TemporaryDatabase()
+        let db = try home.openStore()
+        let values: [SQLiteValue] = [
+            .integer(1), .real(1), .real(1.5), .text("a"), .text("A"), .text("a "), .text("é"),
+            .text("É"), .text("a\0"), .blob([97]), .text(""), .blob([]), .text("  "),
+            .integer(.max), .real(9.223372036854775807e18),
+        ]
+        for collation in ["BINARY", "NOCASE", "RTRIM"] {
+            for left in values {
+                for right in values {
+                    let rows = try db.executeQuery(
+                        "SELECT ? = ? COLLATE \(collation)", values: [left, right])
+                    defer { rows.close() }
+                    try #require(try rows.next())
+                    let isEqual = rows.int(forColumnIndex: 0) == 1
+                    #expect(
+                        (left.folded(collation) == right.folded(collation)) == isEqual,
+                        "\(left) \(right) \(collation)")
+                }
+            }
+        }
+    }
+}
