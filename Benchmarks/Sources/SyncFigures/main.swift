@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import SecureSync
 
-// What capture costs: the same writes to a table with triggers and to one without, in turns.
+// What sync costs: the same writes to a table with triggers and to one without, in turns; and the
+// same rows applied from another member's changes.
 // Prints the best of all rounds, since others disturb a machine in one direction only.
 
 let rowCount = 50_000
@@ -111,7 +112,9 @@ try FileManager.default.createDirectory(at: folder, withIntermediateDirectories:
 defer { try? FileManager.default.removeItem(at: folder) }
 var plain = Times()
 var captured = Times()
+var applying = ApplyFigures()
 for _ in 0..<rounds {
+    try applying.measure(0..<rowCount, ids: ids, text: text, in: folder)
     try measure(&plain, isCaptured: false, in: folder)
     try measure(&captured, isCaptured: true, in: folder)
 }
@@ -131,3 +134,19 @@ report("insert, one transaction:", \.insert, rowCount, limit: 2.0)
 report("update of one column, one transaction:", \.update, rowCount, limit: 2.2)
 report("small commit, synchronous full:", \.commit, commitCount, limit: 1.1)
 print(String(format: "clocks: %.1f bytes a row, limit 60", captured.clockBytes))
+
+@MainActor func reportApplying(
+    _ name: String, _ plain: KeyPath<ApplyFigures, Double>,
+    _ applied: KeyPath<ApplyFigures, Double>, limit: Double
+) {
+    let (without, with) = (applying[keyPath: plain], applying[keyPath: applied])
+    let unit = 1e6 / Double(rowCount)
+    print(
+        name,
+        String(
+            format: "plain %.2f µs, applied %.2f µs: %.2f ×, limit %.1f", without * unit,
+            with * unit, with / without, limit))
+}
+
+reportApplying("new rows, 1,000 a transaction:", \.plainInsert, \.applyInsert, limit: 1.8)
+reportApplying("updates, 1,000 a transaction:", \.plainUpdate, \.applyUpdate, limit: 2.3)
