@@ -28,12 +28,34 @@ struct ApplyFigures {
             try capture.setMember(.random(), in: applied)
         }
         let insert = try plain.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
-        let update = try plain.prepare("UPDATE note SET n = ? WHERE id = ?")
+        let edit = try plain.prepare("UPDATE note SET n = ? WHERE id = ?")
         let batches = stride(from: rows.lowerBound, to: rows.upperBound, by: Self.batch).map {
             $0..<min($0 + Self.batch, rows.upperBound)
         }
         let insertions = batches.map { $0.map { insertion($0, ids[$0], text) } }
-        let updates = batches.map { $0.map { self.update($0, ids[$0]) } }
+        // Rows are rarely edited in the order in which they were made.
+        var random = SystemRandomNumberGenerator()
+        let order = rows.shuffled(using: &random)
+        let updates = batches.map { $0.map { update(order[$0], ids[order[$0]]) } }
+        let insert = try plain.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
+        let edit = try plain.prepare("UPDATE note SET n = ? WHERE id = ?")
+        let batches = stride(from: rows.lowerBound, to: rows.upperBound, by: Self.batch).map {
+            $0..<min($0 + Self.batch, rows.upperBound)
+        }
+        let insertions = batches.map { $0.map { insertion($0, ids[$0], text) } }
+        // Rows are rarely edited in the order in which they were made.
+        var random = SystemRandomNumberGenerator()
+        let order = rows.shuffled(using: &random)
+        let updates = batches.map { $0.map { update(order[$0], ids[order[$0]]) } }
+        let single = try seconds(CLOCK_PROCESS_CPUTIME_ID) {
+            for row in 0..<100 {
+                try transaction(applied) {
+                    _ = try capture.apply([insertion(row, ids[row], text)], in: applied)
+                }
+            }
+        }
+        print("single", single * 1e4, "µs")
+        try transaction(applied) { try capture.removeAllRows(in: applied) }
         plainInsert = min(
             plainInsert,
             try seconds(CLOCK_PROCESS_CPUTIME_ID) {
@@ -51,7 +73,10 @@ struct ApplyFigures {
             try seconds(CLOCK_PROCESS_CPUTIME_ID) {
                 for batch in batches {
                     try transaction(plain) {
-                        for row in batch { try update.executeUpdate(values: [-row - 1, ids[row]]) }
+                        for row in batch {
+                            let row = order[row]
+                            try edit.executeUpdate(values: [-row - 1, ids[row]])
+                        }
                     }
                 }
             })
