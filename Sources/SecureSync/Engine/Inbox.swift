@@ -112,7 +112,7 @@ struct Inbox {
             for head in next.heads {
                 try journal.setMention(by: member, of: head.member, head.number)
             }
-            return report.rows
+            return report.written
         }
         outcome.transactions += 1
         log.advance()

@@ -30,7 +30,7 @@ struct Outbox: Sendable {
         in db: SecureDatabaseStore
     ) throws -> Int {
         let changes = try capture.stamp(in: db)
-        try capture.settle(after: changes, in: db)
+        _ = try capture.settle(after: changes, in: db)
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
         guard !changes.isEmpty || evenHeadsAlone || place.owesHeads else { return 0 }

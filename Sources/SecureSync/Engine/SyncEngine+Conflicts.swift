@@ -9,7 +9,7 @@ extension SyncEngine {
     /// - Parameter table: One of the synced tables; nil for all.
     /// - Returns: The conflicts of this file; other members list their own.
     /// - Throws: The errors of the database.
-    public func conflicts(in table: String? = nil) throws -> [RowConflict] {
+    package func conflicts(in table: String? = nil) throws -> [RowConflict] {
         try database.read { [capture] in try capture.conflicts(in: $0, of: table) }
     }
 
@@ -17,7 +17,7 @@ extension SyncEngine {
     ///
     /// - Parameter conflict: One of ``conflicts(in:)``.
     /// - Throws: The errors of the database.
-    public func forget(_ conflict: RowConflict) throws {
+    package func forget(_ conflict: RowConflict) throws {
         try database.write { [capture] in try capture.forget(conflict, in: $0) }
     }
 }

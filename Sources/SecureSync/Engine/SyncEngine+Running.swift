@@ -13,7 +13,7 @@ extension SyncEngine {
     ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written; the
     ///   errors of the store and of the database.
     @discardableResult
-    public func syncOnce() async throws -> SyncReport {
+    package func syncOnce() async throws -> SyncReport {
         let result = Locked(SyncReport())
         try await line.run { [self] in
             changes.update { $0.phase = .syncing }
@@ -99,7 +99,7 @@ extension SyncEngine {
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of kinds that do not pass by themselves; the
     ///   errors of the database.
-    public func run() async throws {
+    package func run() async throws {
         let (wakes, wake) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let group = try await currentGroup()

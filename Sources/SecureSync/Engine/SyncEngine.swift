@@ -1,6 +1,6 @@
 internal import Foundation
-public import SecureKeys
-public import SecureStorage
+package import SecureKeys
+package import SecureStorage
 internal import SecureStoragePlatform
 
 /// Keeps tables equal on all members of a group: devices and servers that each write into their own
@@ -20,7 +20,7 @@ internal import SecureStoragePlatform
 /// other is listed in ``conflicts(in:)``.
 ///
 /// Thread-safe. One engine per file.
-public final class SyncEngine: Sendable {
+package final class SyncEngine: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let store: any SyncObjectStore
@@ -42,7 +42,7 @@ public final class SyncEngine: Sendable {
     ///   - store: Where the objects go.
     ///   - keyStore: Where this member's keys are kept: one of this device, not of its backups.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
-    public convenience init(
+    package convenience init(
         _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any SyncObjectStore,
         keyStore: any KeyStore
     ) throws {
@@ -58,9 +58,8 @@ public final class SyncEngine: Sendable {
         )
         try database.write { db in
             try capture.install(in: db)
-            try capture.installMerging(in: db)
             try SyncJournal(db).install()
-            try capture.applyLater(in: db)
+            _ = try capture.applyLater(in: db)
         }
     }
 
@@ -69,7 +68,7 @@ public final class SyncEngine: Sendable {
     /// Whether this file belongs to a group.
     ///
     /// - Throws: The errors of the database.
-    public var isMember: Bool {
+    package var isMember: Bool {
         get throws { try database.read { try SyncJournal($0).place() != nil } }
     }
 
@@ -78,7 +77,7 @@ public final class SyncEngine: Sendable {
     /// - Parameter deviceName: What other members see of this one; the store does not.
     /// - Throws: ``SyncError/alreadyMember``; ``SyncError``; the errors of the key store and of the
     ///   database.
-    public func createGroup(deviceName: String) async throws {
+    package func createGroup(deviceName: String) async throws {
         try await line.run { [self] in
             guard try !isMember else { throw SyncError.alreadyMember }
             let group = try await SyncGroup.create(
@@ -97,7 +96,7 @@ public final class SyncEngine: Sendable {
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted``; ``SyncError``;
     ///   the errors of the key store and of the database.
-    public func join(
+    package func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
         try await line.run { [self] in
@@ -108,7 +107,9 @@ public final class SyncEngine: Sendable {
                 // Before all others, so that the group's rows win, and the lost ones are conflicts.
                 switch localRows {
                 case .keep: try capture.markAllRows(in: db, at: 0)
-                case .discard: try capture.removeAllRows(in: db)
+                case .discard:
+                    try capture.removeAllRows(in: db)
+                    try capture.removeAllMerging(in: db)
                 }
             }
             try await group.hasEntered(with: invitation)
@@ -136,7 +137,7 @@ public final class SyncEngine: Sendable {
     /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
     ///   join and read everything.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
+    package func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
         try await inGroup { try await $0.invite(kind) }
     }
 
@@ -144,7 +145,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Returns: Those of the chain as it was read last, in the order of their joining.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
-    public func members() async throws -> [SyncMember] {
+    package func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
         let heard = try await database.read { try SyncJournal($0).lastHeard() }
@@ -168,7 +169,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter member: One of ``members()``.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func remove(_ member: SyncMember) async throws {
+    package func remove(_ member: SyncMember) async throws {
         // All that it wrote until now counts, as far as this member can know.
         _ = try await syncOnce()
         try await inGroup { [self] group in
@@ -180,14 +181,14 @@ public final class SyncEngine: Sendable {
     /// Gives all members a new key for what is written from now on.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func rotateKey() async throws {
+    package func rotateKey() async throws {
         try await inGroup { try await $0.rotate() }
     }
 
     /// Leaves the group; the rows stay in the file, and those written last are sent before.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func leave() async throws {
+    package func leave() async throws {
         _ = try await syncOnce()
         try await inGroup { [self] group in
             let own = await group.member

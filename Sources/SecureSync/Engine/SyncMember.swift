@@ -1,9 +1,9 @@
-public import Foundation
+package import Foundation
 
 /// A member of a group, as this one knows it.
-public struct SyncMember: Sendable, Hashable, Identifiable {
+package struct SyncMember: Sendable, Hashable, Identifiable {
     /// What it is.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// A device or a server with a file.
         case device
         /// An invitation for one device that was not used yet.
@@ -21,20 +21,20 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     }
 
     /// 16 random bytes that name it, also in the store.
-    public let id: MemberID
+    package let id: MemberID
     /// What it is.
-    public let kind: Kind
+    package let kind: Kind
     /// The name of the device, which the store does not see; empty for an invitation.
-    public let name: String
+    package let name: String
     /// Whether it is this file.
-    public let isThisDevice: Bool
+    package let isThisDevice: Bool
     /// When it sealed the last of its batches that was applied here, by its own clock; nil before
     /// the first.
-    public let lastHeard: Date?
+    package let lastHeard: Date?
 }
 
 /// What becomes of the rows that a file has when it joins a group.
-public enum SyncLocalRows: Sendable, Hashable {
+package enum SyncLocalRows: Sendable, Hashable {
     /// They become the group's, unless it has a row of the same key: then the group's stays, and
     /// the file's is in ``SyncEngine/conflicts(in:)``.
     case keep

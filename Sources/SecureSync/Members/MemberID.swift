@@ -3,7 +3,7 @@ package import Foundation
 /// The name of a member of a group: 128 random bits, ordered by their bytes.
 ///
 /// Not a name of a device or a person, which is secret and part of the member's sealed record.
-public struct MemberID: Hashable, Sendable {
+package struct MemberID: Hashable, Sendable {
     package static let byteCount = 16
 
     private let high: UInt64
@@ -35,14 +35,14 @@ public struct MemberID: Hashable, Sendable {
 }
 
 extension MemberID: Comparable {
-    public static func < (left: MemberID, right: MemberID) -> Bool {
+    package static func < (left: MemberID, right: MemberID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension MemberID: CustomStringConvertible {
     /// 32 hexadecimal digits, as in the names of objects.
-    public var description: String {
+    package var description: String {
         [high, low].map { word in
             let digits = String(word, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
