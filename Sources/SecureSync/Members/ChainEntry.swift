@@ -8,7 +8,7 @@ package struct ChainEntry: Equatable, Sendable {
     package var group: Data
     /// From 1.
     package var number: UInt64
-    /// The SHA-256 of the entry before; zeros for the first one.
+    /// The hash of all objects before: see `MembershipState.last`; zeros for the first one.
     package var previous: Data
     package var author: MemberID
     package var action: Action

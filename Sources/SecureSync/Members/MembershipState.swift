@@ -10,7 +10,7 @@ package struct MembershipState: Equatable, Sendable {
     package private(set) var group = Data()
     /// How many objects were applied, void ones included.
     package private(set) var count: UInt64 = 0
-    /// The hash of the last one.
+    /// The hash of all of them.
     package private(set) var last = Data(count: hashCount)
     /// The places that hold no valid entry: a sign that a stranger can write into the store.
     package private(set) var void: [UInt64] = []
@@ -85,9 +85,18 @@ package struct MembershipState: Equatable, Sendable {
 
     // MARK: - Objects
 
+    /// What a member keeps of an object that it reads: of one that cannot be an entry its hash.
+    ///
+    /// Also of one that is as long as a hash: otherwise the hash of an entry in its place would
+    /// hide the entry from some, and let the chain go on.
+    static func kept(of object: Data) -> Data {
+        let isPossible = (ChainEntry.signatureCount...ChainEntry.longest).contains(object.count)
+        return isPossible ? object : hash(of: object)
+    }
+
     /// Applies the next object of the chain, or skips it if it is void.
     ///
-    /// - Parameter bytes: The object, or its hash if it cannot be an entry.
+    /// - Parameter bytes: What is kept of the object: see `kept`.
     /// - Throws: `Refusal` if it was signed for this place by a member, but after another chain
     ///   than this one, and if the first entry is not right; `CBORError` for the first entry;
     ///   `NewerFormat`.
@@ -113,7 +122,7 @@ package struct MembershipState: Equatable, Sendable {
 
     private mutating func skip(_ hash: Data) {
         count += 1
-        last = hash
+        last = Self.hash(of: last + hash)
         void.append(count)
     }
 
@@ -125,7 +134,9 @@ package struct MembershipState: Equatable, Sendable {
         var next = self
         try next.take(try ChainEntry(reading: bytes), try ChainEnvelope(reading: bytes))
         next.count += 1
-        next.last = Self.hash(of: bytes)
+        // Of the whole chain: if it were of this object alone, an entry could be hidden before one
+        // whose author the reader does not know, and the entry after that one would fit again.
+        next.last = Self.hash(of: last + Self.hash(of: bytes))
         self = next
     }
 

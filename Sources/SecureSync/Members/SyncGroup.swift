@@ -81,7 +81,9 @@ package actor SyncGroup {
                     member: "chain", have: newest, found: number - 1)
             }
             // Another call may have applied it during the reading.
-            if number == state.count + 1 { try Self.take(bytes, id, &state, &entries) }
+            if number == state.count + 1 {
+                try Self.take(MembershipState.kept(of: bytes), id, &state, &entries)
+            }
         }
     }
 
@@ -89,13 +91,9 @@ package actor SyncGroup {
         _ bytes: Data, _ id: Data, _ state: inout MembershipState, _ entries: inout [Data]
     ) throws {
         let name = SyncNames.chainEntry(group: id, number: state.count + 1)
-        // Of an object that cannot be an entry only the hash is kept, whatever its size.
-        let isHash = bytes.count == MembershipState.hashCount && entries.count > 0
-        let isPossible = (ChainEntry.signatureCount...ChainEntry.longest).contains(bytes.count)
-        let kept = isPossible || isHash ? bytes : MembershipState.hash(of: bytes)
         do {
-            try state.follow(kept)
-            entries.append(kept)
+            try state.follow(bytes)
+            entries.append(bytes)
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch let refusal as MembershipState.Refusal {

@@ -1,0 +1,300 @@
+import Foundation
+import SecureKeys
+import Testing
+
+@testable import SecureSync
+
+@Suite struct MembershipStateTests {
+    @Test func `every kind of entry is read as it was written`() throws {
+        var chain = try TestChain()
+        let (phone, laptop) = (try chain.add(), try chain.add(.device, .writer))
+        let once = try chain.add(.invitation, .writer)
+        let guest = MemberKeys.random()
+        try chain.append(
+            .add(try TestChain.record(guest, .device, .writer), key: Data([2])), by: once)
+        let copy = MemberKeys.random()
+        try chain.append(
+            .fork(
+                try TestChain.record(copy, .device, .writer), key: Data([3]),
+                after: TestChain.head(laptop.id)), by: laptop)
+        try chain.append(.rotate(chain.epoch()), by: laptop)
+        try chain.append(
+            .remove(TestChain.head(laptop.id, 5), chain.epoch(without: laptop.id)), by: phone)
+        try chain.append(.leave(TestChain.head(phone.id)), by: phone)
+
+        for bytes in chain.objects {
+            #expect(try ChainEntry(reading: bytes).content() == bytes.dropLast(64))
+        }
+        let state = chain.state
+        #expect(state.active.map(\.id) == [chain.founder.id, guest.id, copy.id])
+        #expect(state.everyone.count == 6)
+        #expect(state.removed[laptop.id] == TestChain.head(laptop.id, 5))
+        #expect(state.epoch == 3)
+        #expect(state.needsRotation)
+        #expect(state.origin(of: copy.id)?.author == laptop.id)
+        #expect(state.count == UInt64(chain.objects.count))
+    }
+
+    @Test func `all that follow the same objects come to the same state`() throws {
+        var chain = try TestChain()
+        let phone = try chain.add()
+        try chain.append(.rotate(chain.epoch()), by: phone)
+        var state = MembershipState()
+        for bytes in chain.objects { try state.follow(bytes) }
+        #expect(state == chain.state)
+        #expect(state.void.isEmpty)
+    }
+
+    // MARK: - Rules
+
+    @Test func `a group is founded once, by a device that is an admin`() throws {
+        let keys = MemberKeys.random()
+        let epoch = ChainEntry.EpochKeys(number: 1, wrapped: [keys.id: Data()], previous: Data())
+        func refusal(
+            _ change: (inout ChainEntry.Member, inout ChainEntry.EpochKeys, inout ChainEntry) ->
+                Void
+        ) throws -> String? {
+            var chain = try TestChain()
+            chain.state = MembershipState()
+            var (record, epoch) = (try TestChain.record(keys), epoch)
+            var entry = chain.entry(.rotate(epoch), by: keys.id)
+            change(&record, &epoch, &entry)
+            entry.action = .found(record, epoch)
+            return chain.refusal(try entry.signed(by: keys))
+        }
+        let byDevice = "a group is founded by its first device"
+        #expect(try refusal { _, _, _ in } == nil)
+        #expect(try refusal { record, _, _ in record.role = .writer } == byDevice)
+        #expect(try refusal { record, _, _ in record.nameEpoch = 2 } == byDevice)
+        #expect(try refusal { _, _, entry in entry.author = .random() } == byDevice)
+        #expect(
+            try refusal { record, _, _ in
+                (record.kind, record.mac) = (.recovery, Data(count: 32))
+            } == byDevice)
+        let firstKey = "the first key has the number 1"
+        #expect(try refusal { _, epoch, _ in epoch.number = 2 } == firstKey)
+        #expect(try refusal { _, epoch, _ in epoch.previous = Data([1]) } == firstKey)
+        #expect(
+            try refusal { _, epoch, _ in epoch.wrapped = [:] }
+                == "a new key is for each member, and for no other")
+
+        let chain = try TestChain()
+        #expect(
+            try chain.refusal(.found(try TestChain.record(keys), epoch), by: chain.founder)
+                == "a group is founded once")
+        var empty = chain
+        empty.state = MembershipState()
+        #expect(
+            try empty.refusal(.rotate(epoch), by: chain.founder)
+                == "a group is founded by its first device")
+    }
+
+    @Test func `an entry has its place in its group`() throws {
+        let chain = try TestChain()
+        func refusal(_ change: (inout ChainEntry) -> Void) throws -> String? {
+            var entry = chain.entry(.rotate(chain.epoch()), by: chain.founder.id)
+            change(&entry)
+            return chain.refusal(try entry.signed(by: chain.founder))
+        }
+        #expect(try refusal { _ in } == nil)
+        #expect(try refusal { $0.number = 3 } == "it has another number")
+        #expect(
+            try refusal { $0.previous = Data(count: 32) } == "it does not follow the one before")
+        #expect(try refusal { $0.group = Data(count: 16) } == "it is of another group")
+        #expect(try refusal { $0.author = .random() } == "its author is no member")
+    }
+
+    @Test func `an entry is signed by its author`() throws {
+        var chain = try TestChain()
+        let phone = try chain.add()
+        let entry = chain.entry(.rotate(chain.epoch()), by: chain.founder.id)
+        #expect(chain.refusal(try entry.signed(by: phone)) == "its signature is not valid")
+        // Without the prefix, a signature of something else could count.
+        let content = entry.content()
+        let plain = try chain.founder.signature(of: content)
+        #expect(chain.refusal(content + plain) == "its signature is not valid")
+    }
+
+    @Test func `only an admin invites and removes`() throws {
+        var chain = try TestChain()
+        let (writer, other) = (try chain.add(.device, .writer), MemberKeys.random())
+        let rule = "only an admin invites and removes"
+        #expect(
+            try chain.refusal(
+                .add(try TestChain.record(other, .device, .writer), key: Data()), by: writer)
+                == rule)
+        #expect(
+            try chain.refusal(
+                .remove(
+                    TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
+                by: writer) == rule)
+        #expect(try chain.refusal(.rotate(chain.epoch()), by: writer) == nil)
+        #expect(try chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
+    }
+
+    @Test(arguments: [ChainEntry.Kind.invitation, .recovery])
+    func `an invitation only adds a device with its own role`(_ kind: ChainEntry.Kind) throws {
+        var chain = try TestChain()
+        let (guest, new) = (try chain.add(kind, .writer), MemberKeys.random())
+        let rule = "an invitation only adds a device with its own role"
+        func adding(_ kind: ChainEntry.Kind, _ role: ChainEntry.Role) throws -> String? {
+            try chain.refusal(.add(try TestChain.record(new, kind, role), key: Data()), by: guest)
+        }
+        #expect(try adding(.device, .admin) == rule)
+        #expect(try adding(.recovery, .writer) == rule)
+        #expect(try adding(.device, .writer) == nil)
+        #expect(try chain.refusal(.rotate(chain.epoch()), by: guest) == rule)
+        #expect(try chain.refusal(.leave(TestChain.head(guest.id)), by: guest) == rule)
+        #expect(
+            try chain.refusal(
+                .remove(
+                    TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
+                by: guest) == rule)
+    }
+
+    @Test func `an invitation for once is used once, and needs a new key then`() throws {
+        var chain = try TestChain()
+        let (once, often) = (try chain.add(.invitation), try chain.add(.recovery))
+        func adding() throws -> ChainEntry.Action {
+            .add(try TestChain.record(.random()), key: Data())
+        }
+        try chain.append(try adding(), by: often)
+        try chain.append(try adding(), by: often)
+        #expect(!chain.state.needsRotation)
+        try chain.append(try adding(), by: once)
+        #expect(chain.state.needsRotation)
+        #expect(try chain.refusal(try adding(), by: once) == "its author is no member")
+        // The next key is not for it.
+        var epoch = chain.epoch()
+        #expect(epoch.wrapped[once.id] == nil)
+        epoch.wrapped[once.id] = Data([1])
+        #expect(
+            try chain.refusal(.rotate(epoch), by: chain.founder)
+                == "a new key is for each member, and for no other")
+        try chain.append(.rotate(chain.epoch()), by: chain.founder)
+        #expect(!chain.state.needsRotation)
+    }
+
+    @Test func `a member is added once, with keys of its own`() throws {
+        var chain = try TestChain()
+        let phone = try chain.add()
+        func refusal(_ change: (inout ChainEntry.Member) throws -> Void) throws -> String? {
+            var record = try TestChain.record(.random())
+            try change(&record)
+            return try chain.refusal(.add(record, key: Data()), by: chain.founder)
+        }
+        #expect(try refusal { _ in } == nil)
+        #expect(try refusal { $0.id = phone.id } == "the member was added before")
+        let sameKeys = "another member has its keys"
+        #expect(try refusal { $0.keys.signing = try phone.publicKeys.signing } == sameKeys)
+        #expect(try refusal { $0.keys.agreement = try phone.publicKeys.agreement } == sameKeys)
+        #expect(try refusal { $0.nameEpoch = 2 } == "its name has no key yet")
+        #expect(try refusal { $0.nameEpoch = 0 } == "its name has no key yet")
+        #expect(try refusal { $0.mac = Data(count: 32) } == "no MAC")
+        #expect(try refusal { $0.sealedName = Data(count: 401) } == "a name is too long")
+
+        try chain.append(
+            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+        #expect(try refusal { $0.id = phone.id } == "the member was added before")
+    }
+
+    @Test func `a copy goes on from its own log, with its role`() throws {
+        var chain = try TestChain()
+        let (phone, new) = (try chain.add(.device, .writer), MemberKeys.random())
+        let rule = "a copy goes on from its own log, with the same role"
+        func forking(
+            _ kind: ChainEntry.Kind, _ role: ChainEntry.Role, _ log: MemberID
+        ) throws -> String? {
+            try chain.refusal(
+                .fork(
+                    try TestChain.record(new, kind, role), key: Data(), after: TestChain.head(log)),
+                by: phone)
+        }
+        #expect(try forking(.device, .writer, phone.id) == nil)
+        #expect(try forking(.device, .admin, phone.id) == rule)
+        #expect(try forking(.recovery, .writer, phone.id) == rule)
+        #expect(try forking(.device, .writer, chain.founder.id) == rule)
+    }
+
+    @Test func `a removal is of another member, and gives a key to those that remain`() throws {
+        var chain = try TestChain()
+        let (phone, laptop) = (try chain.add(), try chain.add())
+        func removing(
+            _ member: MemberID, _ epoch: ChainEntry.EpochKeys, by author: MemberKeys
+        ) throws -> String? {
+            try chain.refusal(.remove(TestChain.head(member), epoch), by: author)
+        }
+        let other = "it removes one that is no other member"
+        let epoch = chain.epoch(without: phone.id)
+        #expect(try removing(phone.id, epoch, by: phone) == other)
+        #expect(try removing(.random(), epoch, by: laptop) == other)
+        let each = "a new key is for each member, and for no other"
+        #expect(try removing(phone.id, chain.epoch(), by: laptop) == each)
+        var fewer = epoch
+        fewer.wrapped[laptop.id] = nil
+        #expect(try removing(phone.id, fewer, by: laptop) == each)
+        let next = "a new key has the next number"
+        #expect(try removing(phone.id, chain.epoch(number: 1), by: laptop) == next)
+        #expect(try removing(phone.id, chain.epoch(number: 3), by: laptop) == next)
+        #expect(try removing(phone.id, chain.epoch(previous: Data()), by: laptop) == next)
+
+        try chain.append(.remove(TestChain.head(phone.id), epoch), by: laptop)
+        #expect(try removing(phone.id, chain.epoch(), by: laptop) == other)
+        #expect(try chain.refusal(.rotate(chain.epoch()), by: phone) == "its author is no member")
+    }
+
+    @Test func `open invitations go with the device that made them`() throws {
+        var chain = try TestChain()
+        let phone = try chain.add()
+        let (known, unknown) = (MemberKeys.random(), try chain.add(.recovery))
+        try chain.append(.add(try TestChain.record(known, .recovery), key: Data()), by: phone)
+        try chain.append(
+            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+        func joining(_ guest: MemberKeys) throws -> String? {
+            try chain.refusal(.add(try TestChain.record(.random()), key: Data()), by: guest)
+        }
+        #expect(try joining(known) == "its author is no member")
+        #expect(try joining(unknown) == nil)
+    }
+
+    @Test func `devices that a member has added stay when it goes`() throws {
+        var chain = try TestChain()
+        let (phone, laptop) = (try chain.add(), MemberKeys.random())
+        try chain.append(.add(try TestChain.record(laptop), key: Data()), by: phone)
+        try chain.append(.leave(TestChain.head(phone.id)), by: phone)
+        #expect(chain.state.isActive(laptop.id))
+        #expect(chain.state.origin(of: laptop.id)?.author == phone.id)
+    }
+
+    @Test func `a member leaves only itself, and the last admin stays`() throws {
+        var chain = try TestChain()
+        #expect(
+            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder) == nil)
+        let writer = try chain.add(.device, .writer)
+        #expect(
+            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: writer)
+                == "a member only leaves itself")
+        #expect(
+            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder)
+                == "the last admin stays while others do; invite another one first")
+        try chain.add()
+        try chain.append(.leave(TestChain.head(chain.founder.id)), by: chain.founder)
+        #expect(chain.state.needsRotation)
+    }
+
+    @Test func `a group has at most 64 members`() throws {
+        var chain = try TestChain()
+        while chain.state.active.count < MembershipState.mostMembers { try chain.add() }
+        let new = MemberKeys.random()
+        #expect(
+            try chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
+                == "a group has at most 64 members and open invitations")
+        let gone = chain.state.active[5].id
+        try chain.append(
+            .remove(TestChain.head(gone), chain.epoch(without: gone)), by: chain.founder)
+        #expect(
+            try chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
+                == nil)
+        #expect(chain.objects.map(\.count).max() ?? 0 < 4000)
+    }
+}
