@@ -11,6 +11,7 @@ enum Seeds {
         try write(sql(), to: folder.appendingPathComponent("sql"))
         try write(forgeries(), to: folder.appendingPathComponent("forgeries"))
         try write(items(), to: folder.appendingPathComponent("cbor"))
+        try write(entries(), to: folder.appendingPathComponent("chain"))
         try write(batches(), to: folder.appendingPathComponent("batch"))
     }
 

@@ -10,6 +10,7 @@ let targets: [String: () throws -> any FuzzTarget] = [
     "--archives": { try ArchivesTarget() },
     "--batch": { try BatchTarget() },
     "--cbor": { CBORTarget() },
+    "--chain": { try ChainTarget() },
     "--forgeries": { try ForgeriesTarget() },
     "--records": { try RecordsTarget() },
     "--sql": { try SQLTarget() },

@@ -1,0 +1,154 @@
+import Foundation
+import SecureKeys
+
+@testable import SecureSync
+
+/// Follows a chain of members with an input as its next object, and as what a member has signed.
+///
+/// An input is an entry, or
+///
+/// ```
+/// offset  bytes
+///      0      1  the author, modulo 4: an admin, a writer, an invitation, a removed member
+///      1         the action and its fields, in CBOR; place, group and signature are added
+/// ```
+struct ChainTarget: FuzzTarget {
+    private let authors: [MemberKeys]
+    private let state: MembershipState
+
+    init() throws {
+        authors = try Self.authors()
+        state = try Self.state(authors)
+    }
+
+    // Fixed, so that the corpus remains useful.
+    static func authors() throws -> [MemberKeys] {
+        (0..<4).map { MemberKeys(of: SecretBytes(copying: [UInt8](repeating: $0, count: 32))) }
+    }
+
+    static let group = Data(repeating: 5, count: 16)
+
+    static func record(
+        _ keys: MemberKeys, _ kind: ChainEntry.Kind = .device, _ role: ChainEntry.Role = .admin
+    ) throws -> ChainEntry.Member {
+        ChainEntry.Member(
+            id: keys.id, keys: try keys.publicKeys, kind: kind, role: role,
+            sealedName: Data("name".utf8), nameEpoch: 1,
+            mac: Data(count: kind == .device ? 0 : 32))
+    }
+
+    static func epoch(_ number: UInt64, _ members: [MemberKeys]) -> ChainEntry.EpochKeys {
+        .init(
+            number: number,
+            wrapped: Dictionary(uniqueKeysWithValues: members.map { ($0.id, Data([1])) }),
+            previous: number == 1 ? Data() : Data([1]))
+    }
+
+    /// A group with an admin, a writer, an open invitation and a removed member.
+    private static func state(_ authors: [MemberKeys]) throws -> MembershipState {
+        let head = LogHead(member: authors[3].id, number: 1, hash: Data(count: 32))
+        var state = MembershipState()
+        for action: ChainEntry.Action in [
+            .found(try record(authors[0]), epoch(1, [authors[0]])),
+            .add(try record(authors[1], .device, .writer), key: Data([1])),
+            .add(try record(authors[2], .invitation, .writer), key: Data([1])),
+            .add(try record(authors[3]), key: Data([1])),
+            .remove(head, epoch(2, Array(authors[..<3]))),
+        ] {
+            let entry = ChainEntry(
+                group: group, number: state.count + 1, previous: state.last,
+                author: authors[0].id, action: action)
+            try state.apply(try entry.signed(by: authors[0]))
+        }
+        return state
+    }
+
+    func run(_ input: Data) throws {
+        try read(input)
+        try follow(input)
+        guard let first = input.first else { return }
+        let author = authors[Int(first) % authors.count]
+        var writer = CBORWriter()
+        writer.array(7)
+        writer.unsigned(1)
+        writer.data(Self.group)
+        writer.unsigned(state.count + 1)
+        writer.data(state.last)
+        writer.data(author.id.bytes)
+        let content = Data(writer.bytes) + input.dropFirst()
+        let entry = content + (try author.signature(of: ChainEntry.message(content)))
+        try read(entry)
+        try follow(entry)
+    }
+
+    private func read(_ bytes: Data) throws {
+        let entry = try allowing(NewerFormat.self) {
+            try allowing(CBORError.self) { try ChainEntry(reading: bytes) }
+        }
+        guard let entry = entry ?? nil else { return }
+        precondition(
+            entry.content().elementsEqual(bytes.dropLast(ChainEntry.signatureCount)),
+            "an entry has two forms")
+    }
+
+    private func follow(_ bytes: Data) throws {
+        var next = state
+        // The store shows another chain, or a newer version has written it.
+        let isFollowed = try allowing(NewerFormat.self) {
+            try allowing(MembershipState.Refusal.self) { try next.follow(bytes) }
+        }
+        guard (isFollowed ?? nil) != nil else {
+            precondition(next == state, "a refused object has changed something")
+            return
+        }
+        precondition(next.count == state.count + 1, "an object has no place")
+        if next.void != state.void {
+            precondition(next.active == state.active && next.epoch == state.epoch, "void counts")
+            return
+        }
+        precondition(next.epoch <= state.epoch + 1, "an epoch is missing")
+        precondition(!next.isActive(authors[3].id), "a removed member is back")
+        precondition(next.everyone.starts(with: state.everyone), "a member is forgotten")
+        precondition(next.active.count <= MembershipState.mostMembers, "too many members")
+        precondition(
+            next.active.isEmpty || next.active.contains { $0.role == .admin }, "no admin is left")
+        if next.epoch > state.epoch {
+            for member in next.active {
+                precondition(
+                    next.wrappedKey(for: member.id)?.epoch == next.epoch, "a member has no key")
+            }
+        }
+    }
+}
+
+extension Seeds {
+    /// Each action, by the author who may do it.
+    static func entries() throws -> [String: Data] {
+        let authors = try ChainTarget.authors()
+        let new = MemberKeys(of: SecretBytes(copying: [UInt8](repeating: 9, count: 32)))
+        let (device, head) = (
+            try ChainTarget.record(new, .device, .writer),
+            LogHead(member: authors[1].id, number: 3, hash: Data(count: 32))
+        )
+        let actions: [String: (UInt8, ChainEntry.Action)] = [
+            "found": (0, .found(device, ChainTarget.epoch(1, [new]))),
+            "add": (0, .add(device, key: Data([1]))),
+            "invite": (0, .add(try ChainTarget.record(new, .recovery), key: Data([1]))),
+            "enter": (2, .add(device, key: Data([1]))),
+            "remove": (0, .remove(head, ChainTarget.epoch(3, [authors[0], authors[2]]))),
+            "rotate": (1, .rotate(ChainTarget.epoch(3, Array(authors[..<3])))),
+            "leave": (1, .leave(head)),
+            "fork": (1, .fork(device, key: Data([1]), after: head)),
+        ]
+        var seeds: [String: Data] = [:]
+        for (name, (author, action)) in actions {
+            let entry = ChainEntry(
+                group: ChainTarget.group, number: 6, previous: Data(count: 32),
+                author: authors[Int(author)].id, action: action)
+            // What precedes the action: 1 + 1 + 17 + 1 + 34 + 17 bytes.
+            seeds[name] = Data([author]) + entry.content().dropFirst(71)
+            seeds["whole-\(name)"] = try entry.signed(by: authors[Int(author)])
+        }
+        return seeds
+    }
+}
