@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +46,9 @@ uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
 
 test: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it)
 	$(WITH_STORES) Scripts/run-tests
+
+sync-models: ## the model of what sync may forget, with spin, and that it finds mistakes (SECONDS_EACH=600)
+	Scripts/check-models
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)

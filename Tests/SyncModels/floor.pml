@@ -9,17 +9,18 @@
  * There is no time in it: a stamp and a promise may be any number that the rules allow, as if each
  * clock showed whatever it likes, and any member may be taken for silent at any moment.
  *
- * Without a definition the rule is Sources/SecureSync/Snapshot/Floor.swift's. Each definition below
- * is a mistake, and must be found:
- *   CLOSED_AT_ONCE    a silent member is left out of the floor before all others know it
+ * Without a definition the rule is that of Sources/SecureSync/Snapshot. Each definition below is a
+ * mistake, which Scripts/check-models finds:
  *   UNDECLARED        a member forgets at a floor of its own computation, without a snapshot
  *   FUTURE            clocks above the floor's time are forgotten, too
  *   STAMPED_LOW       a stamp need not be above the writer's promise
  *   NO_PROMISE        the floor's time is the greatest stamp in the batches that all have
- *   ABOVE_FLOOR       a member forgets when it has the floor's batches, but not the snapshot's
  *   LATE_MERGED       batches of a closed log are merged when they come
  *   RETURN_MERGED     a member that returns sends its old edits as they are
  *   ENTRY_UNDECLARED  a new log is written before a snapshot names it
+ * Two are too rare for the seconds that it has; FloorTests finds them in the code itself:
+ *   CLOSED_AT_ONCE    a silent member is left out of the floor before all others know it
+ *   ABOVE_FLOOR       a member forgets when it has the floor's batches, but not the snapshot's
  */
 
 #ifndef N

@@ -6,7 +6,9 @@
 package struct Declaration: Hashable, Sendable {
     /// The snapshot's; the first is 1.
     package var number: UInt64
-    /// What the snapshot contains. Never goes back from one snapshot to the next.
+    /// What the snapshot contains.
+    ///
+    /// Never goes back from one snapshot to the next.
     package var heads: Floor.Heads
     package var floor: Floor
     /// The logs whose published heads hold the floor.
@@ -89,16 +91,16 @@ extension Declaration {
             next.logs[member] = nil
             next.closed[member] = heads[member, default: 0]
         }
-        next.floor = next.risenFloor(over: floor, published: now, promise: promise, entry: self)
+        next.floor = next.risenFloor(over: floor, published: now, promise: promise)
         for member in silent where member != writer && next.logs[member] != nil {
-            next.logs[member]?.closing = next.logs[member]?.closing ?? next.number
+            if next.logs[member]?.closing == nil { next.logs[member]?.closing = next.number }
         }
         return next
     }
 
     private func risenFloor(
         over old: Floor, published: [MemberID: Published],
-        promise: (MemberID, UInt64) -> UInt64, entry: Declaration
+        promise: (MemberID, UInt64) -> UInt64
     ) -> Floor {
         var floor = old
         for (member, head) in heads {
@@ -171,6 +173,7 @@ extension Declaration {
     ///   - member: The one that is back.
     ///   - heads: All that it has applied.
     ///   - isAvailable: Whether the store still has a batch.
+    /// - Returns: What to do.
     package func returning(
         _ member: MemberID, heads: Floor.Heads, isAvailable: (MemberID, UInt64) -> Bool
     ) -> Return {
