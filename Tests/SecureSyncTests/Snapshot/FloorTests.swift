@@ -67,11 +67,15 @@ import Testing
         var world = FloorWorld(members: 3, mistake: mistake)
         let (b, a, c) = (0, 1, 2)
         func publish(_ index: Int, _ kind: FloorWorld.Kind = .none, promising: UInt64 = 0) {
-            #expect(world.seal(index, kind, above: 0, promising: promising))
-            #expect(world.send(index))
+            let isSealed = world.seal(index, kind, above: 0, promising: promising)
+            let isSent = world.send(index)
+            #expect(isSealed && isSent)
         }
         func pull(_ index: Int, _ others: Int...) {
-            for other in others { #expect(world.pull(index, from: FloorWorld.id(other))) }
+            for other in others {
+                let isPulled = world.pull(index, from: FloorWorld.id(other))
+                #expect(isPulled)
+            }
         }
         publish(c, promising: 10)
         publish(b, promising: 10)
@@ -85,9 +89,11 @@ import Testing
         pull(c, b, a, a)
         publish(c)
         pull(a, b, b, c)
-        #expect(world.snapshot(a, silent: []))
+        let isWritten = world.snapshot(a, silent: [])
+        #expect(isWritten)
         #expect(world.snapshots[1].declaration.floor.time == 10)
-        #expect(world.adopt(c) == (mistake != nil))
+        let isAdopted = world.adopt(c)
+        #expect(isAdopted == (mistake != nil))
         pull(c, b)
         #expect((world.failure != nil) == (mistake != nil))
     }

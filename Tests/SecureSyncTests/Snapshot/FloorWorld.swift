@@ -87,7 +87,7 @@ struct FloorWorld: Hashable {
     var failure: String?
 
     static func id(_ number: Int) -> MemberID {
-        MemberID([UInt8](repeating: 0, count: 15) + [UInt8(number + 1)])!
+        MemberID([UInt8](repeating: 0, count: 15) + [UInt8(number + 1)]) ?? .none
     }
 
     init(members count: Int, mistake: Mistake? = nil) {
