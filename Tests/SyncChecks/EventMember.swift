@@ -17,6 +17,7 @@ package struct EventMember: Sendable {
     /// - Parameters:
     ///   - folder: The member's folder: its file and its keys.
     ///   - store: Where the objects are.
+    /// - Throws: The errors of the database.
     package init(in folder: URL, store: any SyncObjectStore) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var configuration = SecureDatabaseConfiguration()

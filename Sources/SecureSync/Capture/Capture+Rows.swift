@@ -78,6 +78,7 @@ extension Capture {
     ///   - db: In a write transaction.
     ///   - time: When, in milliseconds since 1970; nil for now. At 0 the rows are older than all
     ///     others, so that they lose against every row of the same key.
+    /// - Throws: The errors of the database.
     package func markAllRows(in db: SecureDatabaseStore, at time: Int64? = nil) throws {
         let at = time.map(String.init) ?? Bookkeeping.now
         for shape in try shapes(in: db) {

@@ -57,8 +57,8 @@ struct CaptureTriggers {
             [mark("OLD", "\(Mark.deleted)")])
     }
 
-    /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by storage
-    /// class where equal values may differ in it.
+    /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by
+    /// storage class where equal values may differ in it.
     private func isChanged(_ name: String) -> String {
         let (old, new) = ("OLD.\(name.sqlName)", "NEW.\(name.sqlName)")
         let comparison = "\(old) IS NOT \(new) COLLATE BINARY"

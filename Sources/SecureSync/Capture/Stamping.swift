@@ -148,8 +148,8 @@ struct Stamping {
             }
             // Dead before, and dead again: the tombstone stands.
             guard clock.isAlive else { return nil }
-            // Without a clock, the row may be as old as the table. That other members never heard of
-            // it cannot be told from here, and a tombstone too many harms nobody.
+            // Without a clock, the row may be as old as the table. That other members never heard
+            // of it cannot be told from here, and a tombstone too many harms nobody.
             let life = Stamp(time: time(marks.at, above: greatest), member: member)
             try clocks.set(RowClock(life: life, isAlive: false), of: marks.key)
             return RowChange(

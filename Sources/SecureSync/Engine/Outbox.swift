@@ -14,7 +14,10 @@ struct Outbox: Sendable {
 
     /// Seals all that was written since the last time.
     ///
-    /// - Parameter heads: Whether to seal a batch without rows if only what was applied has changed.
+    /// - Parameters:
+    ///   - keys: The group's, as of now.
+    ///   - heads: Whether to seal a batch without rows if only what was applied has changed.
+    /// - Throws: The errors of the database.
     func seal(_ keys: GroupKeys, evenHeadsAlone heads: Bool) async throws {
         _ = try await database.write { [capture] db in
             try Self.seal(keys, capture, evenHeadsAlone: heads, in: db)

@@ -5,10 +5,12 @@ extension Capture {
     /// ``settle(after:in:)`` of what it returned.
     ///
     /// Each change comes once, after all that its writer knew of. All changes of one transaction
-    /// come in one call, so that no other state is ever seen. Nothing of it is captured, and foreign
-    /// keys are checked when the transaction ends. If it fails, the transaction must be rolled back.
+    /// come in one call, so that no other state is ever seen. Nothing of it is captured, and
+    /// foreign keys are checked when the transaction ends. If it fails, the transaction must be
+    /// rolled back.
     ///
-    /// - Throws: `SyncError.damaged` for bookkeeping that cannot be read; `SyncError.captureWasOff`.
+    /// - Throws: `SyncError.damaged` for bookkeeping that cannot be read;
+    /// `SyncError.captureWasOff`.
     package func apply(
         _ changes: [RowChange], in db: SecureDatabaseStore
     ) throws -> MergeReport {
@@ -18,8 +20,8 @@ extension Capture {
         }
     }
 
-    /// Looks at the parked rows again after the app's own changes, which may have taken or given back
-    /// what others wait for; in the transaction that has stamped them.
+    /// Looks at the parked rows again after the app's own changes, which may have taken or given
+    /// back what others wait for; in the transaction that has stamped them.
     package func settle(
         after changes: [RowChange], in db: SecureDatabaseStore
     ) throws -> MergeReport {

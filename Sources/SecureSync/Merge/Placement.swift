@@ -41,8 +41,8 @@ struct Placement {
         }
     }
 
-    /// Returns the rows that their tables would refuse, of those that influence others although they
-    /// are not in their table: whether they count must not depend on whether they ever were.
+    /// Returns the rows that their tables would refuse, of those that influence others although
+    /// they are not in their table: whether they count must not depend on whether they ever were.
     private func probe() throws -> [Settlement.Row] {
         try settlement.rows.values.filter { row in
             let table = settlement.tables[row.id.table]

@@ -20,7 +20,8 @@ package struct RowState: Equatable, Sendable {
             self.stamp = stamp
         }
 
-        /// Of two values with one stamp, which only a copied file can have written, the greater one.
+        /// Of two values with one stamp, which only a copied file can have written, the greater
+        /// one.
         func isAfter(_ other: Cell) -> Bool {
             stamp == other.stamp ? value.isAfter(other.value) : stamp > other.stamp
         }

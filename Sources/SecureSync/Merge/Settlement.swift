@@ -156,7 +156,8 @@ final class Settlement {
         dirty.insert(row.id)
     }
 
-    /// Has the rows looked at again that refer to what a row was in the file, if it is that no more.
+    /// Has the rows looked at again that refer to what a row was in the file, if it is that no
+    /// more.
     private func noteReferrersOfFormer() throws {
         for row in rows.values where row.isClockChanged {
             let table = tables[row.id.table]

@@ -48,8 +48,8 @@ extension SQLiteValue {
         return right.bytes.lexicographicallyPrecedes(left.bytes)
     }
 
-    /// The value that stands for all that SQLite takes as equal under a collation: 1 for 1.0, and of
-    /// texts, the one in small letters or without spaces at its end.
+    /// The value that stands for all that SQLite takes as equal under a collation: 1 for 1.0, and
+    /// of texts, the one in small letters or without spaces at its end.
     ///
     /// Collations of the app are not known here: to them, only identical texts are equal.
     package func folded(_ collation: String) -> SQLiteValue {

@@ -2,7 +2,9 @@ import Foundation
 import SecureSync
 import Testing
 
-/// Worlds of devices, each from a seed. `make sync-world` runs thousands.
+/// Worlds of devices, each from a seed.
+///
+/// `make sync-world` runs thousands.
 @Suite struct SyncWorldTests {
     private static let first = number("SECURESTORAGE_FIRST_WORLD") ?? 0
     private static let count = number("SECURESTORAGE_WORLDS") ?? 100
