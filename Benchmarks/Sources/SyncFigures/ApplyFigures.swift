@@ -37,24 +37,6 @@ struct ApplyFigures {
         var random = SystemRandomNumberGenerator()
         let order = rows.shuffled(using: &random)
         let updates = batches.map { $0.map { update(order[$0], ids[order[$0]]) } }
-        let insert = try plain.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
-        let edit = try plain.prepare("UPDATE note SET n = ? WHERE id = ?")
-        let batches = stride(from: rows.lowerBound, to: rows.upperBound, by: Self.batch).map {
-            $0..<min($0 + Self.batch, rows.upperBound)
-        }
-        let insertions = batches.map { $0.map { insertion($0, ids[$0], text) } }
-        // Rows are rarely edited in the order in which they were made.
-        var random = SystemRandomNumberGenerator()
-        let order = rows.shuffled(using: &random)
-        let updates = batches.map { $0.map { update(order[$0], ids[order[$0]]) } }
-        let single = try seconds(CLOCK_PROCESS_CPUTIME_ID) {
-            for row in 0..<100 {
-                try transaction(applied) {
-                    _ = try capture.apply([insertion(row, ids[row], text)], in: applied)
-                }
-            }
-        }
-        print("single", single * 1e4, "µs")
         try transaction(applied) { try capture.removeAllRows(in: applied) }
         plainInsert = min(
             plainInsert,

@@ -33,6 +33,11 @@ final class MergeWorld {
         .init(name: "tag", references: [(["slug"], "note", ["slug"])], key: "id"),
     ])
 
+    /// Children first, so that they often arrive before what they refer to.
+    static func declare(_ tables: inout SyncedTables) {
+        for table in ["tag", "item", "note", "folder"] { tables.add(table) }
+    }
+
     struct Transaction {
         var changes: [RowChange]
         /// How many of each member its writer had applied.
@@ -51,8 +56,7 @@ final class MergeWorld {
             files.append(
                 try CapturedFile(
                     Self.schema, member: .numbered(UInt8(number + 1)),
-                    clockOffset: clockOffsets[number]
-                ) { for table in ["tag", "item", "note", "folder"] { $0.add(table) } })
+                    clockOffset: clockOffsets[number], declare: Self.declare))
         }
     }
 
@@ -118,8 +122,7 @@ final class MergeWorld {
     }
 
     /// What a file has, in the oracle's words.
-    func rows(of member: Int) throws -> [MergeOracle.Name: MergeOracle.Row] {
-        let file = files[member]
+    static func rows(of file: CapturedFile) throws -> [MergeOracle.Name: MergeOracle.Row] {
         var rows: [MergeOracle.Name: MergeOracle.Row] = [:]
         for shape in try file.capture.shapes(in: file.db) {
             let found = try file.db.executeQuery("SELECT * FROM \(shape.name)")
@@ -144,11 +147,17 @@ final class MergeWorld {
         return rows
     }
 
-    /// Compares a file with the oracle; returns whether they agree.
+    /// Compares a member's file with the oracle; returns whether they agree.
     func look(_ member: Int, _ comment: Comment) throws -> Bool {
-        let broken = try files[member].db.strings("PRAGMA foreign_key_check")
-        let expected = Self.oracle.rows(after: changes(knownTo: member))
-        let found = try rows(of: member)
+        try Self.look(files[member], after: changes(knownTo: member), comment)
+    }
+
+    static func look(
+        _ file: CapturedFile, after changes: [RowChange], _ comment: Comment
+    ) throws -> Bool {
+        let broken = try file.db.strings("PRAGMA foreign_key_check")
+        let expected = oracle.rows(after: changes)
+        let found = try rows(of: file)
         var differences: [String] = []
         for name in Set(expected.keys).union(found.keys) where expected[name] != found[name] {
             differences.append(
@@ -160,7 +169,7 @@ final class MergeWorld {
         return broken.isEmpty && differences.isEmpty
     }
 
-    private func describe(_ row: MergeOracle.Row?) -> String {
+    private static func describe(_ row: MergeOracle.Row?) -> String {
         guard let row else { return "absent" }
         let values = row.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.summary)" }
         return "\(row.standing) \(values.joined(separator: " "))"

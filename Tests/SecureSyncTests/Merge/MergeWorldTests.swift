@@ -47,7 +47,7 @@ import Testing
             }
         }
         for member in 0..<members {
-            met.formUnion(try world.rows(of: member).values.map(\.standing))
+            met.formUnion(try MergeWorld.rows(of: world.files[member]).values.map(\.standing))
         }
         try world.deliverAll { Int.random(in: 0..<$0, using: &random) }
         for member in 0..<members {
@@ -58,7 +58,7 @@ import Testing
         return true
     }
 
-    private static func statement(_ random: inout SplitMix64) -> String {
+    static func statement(_ random: inout SplitMix64) -> String {
         func id() -> String { "'\(Int.random(in: 0..<6, using: &random))'" }
         func name() -> String {
             ["'a'", "'A'", "'b'", "'c'", "NULL"].randomElement(using: &random) ?? "NULL"

@@ -1,3 +1,4 @@
+import Foundation
 import SecureStorage
 import SecureSync
 import TestSupport
@@ -16,7 +17,9 @@ import Testing
         var state = RowState(life: stamp(), isAlive: .random(using: &random))
         guard state.isAlive else { return state }
         for column in ["a", "b"] where Bool.random(using: &random) {
-            let values: [SQLiteValue] = [.null, .integer(1), .real(1), .text("x"), .blob([1])]
+            let values: [SQLiteValue] = [
+                .null, .integer(1), .real(1), .text("x"), .blob(Data([1])),
+            ]
             state.cells[column] = .init(
                 value: values.randomElement(using: &random) ?? .null, stamp: stamp())
         }
@@ -53,14 +56,14 @@ import Testing
     }
 
     private static func edit(
-        _ value: Int64, at time: UInt64, by member: UInt8, knowing known: UInt64
+        _ value: Int64, at time: UInt64, by member: UInt8, knowing known: Stamp
     ) -> RowChange {
         RowChange(
             table: "t", key: [.text("k")], life: .init(stamp: stamp(1), isAlive: true),
             registers: [
                 .init(
                     columns: ["a"], values: [.integer(value)], stamp: stamp(time, member),
-                    known: stamp(known))
+                    known: known)
             ])
     }
 
@@ -72,14 +75,15 @@ import Testing
 
     @Test func `what was overwritten knowingly is no conflict`() {
         var state = Self.born
-        #expect(state.merge(Self.edit(1, at: 2, by: 2, knowing: 1)).isEmpty)
-        #expect(state.merge(Self.edit(2, at: 3, by: 3, knowing: 2)).isEmpty)
+        #expect(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1))).isEmpty)
+        #expect(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.stamp(2, 2))).isEmpty)
         #expect(state.cells["a"]?.value == .integer(2))
     }
 
     @Test func `of two concurrent edits, the earlier one is reported, whichever comes first`() {
         let edits = [
-            Self.edit(1, at: 2, by: 2, knowing: 1), Self.edit(2, at: 3, by: 3, knowing: 1),
+            Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1)),
+            Self.edit(2, at: 3, by: 3, knowing: Self.stamp(1)),
         ]
         for order in [edits, edits.reversed()] {
             var state = Self.born
@@ -93,8 +97,8 @@ import Testing
 
     @Test func `two members that write the same value have no conflict`() {
         var state = Self.born
-        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: 1))
-        #expect(state.merge(Self.edit(5, at: 3, by: 3, knowing: 1)).isEmpty)
+        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)))
+        #expect(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.stamp(1))).isEmpty)
     }
 
     @Test func `a deletion wins over an edit that it did not know, which is reported`() {
@@ -102,7 +106,7 @@ import Testing
             table: "t", key: [.text("k")],
             life: .init(stamp: Self.stamp(2, 3), isAlive: false, known: Self.stamp(1)))
         // Later by its clock, and of the life that has ended.
-        let edit = Self.edit(1, at: 9, by: 2, knowing: 1)
+        let edit = Self.edit(1, at: 9, by: 2, knowing: Self.stamp(1))
         for order in [[deletion, edit], [edit, deletion]] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
@@ -117,7 +121,7 @@ import Testing
         let db = try home.openStore()
         let values: [SQLiteValue] = [
             .integer(1), .real(1), .real(1.5), .text("a"), .text("A"), .text("a "), .text("é"),
-            .text("É"), .text("a\0"), .blob([97]), .text(""), .blob([]), .text("  "),
+            .text("É"), .text("a\0"), .blob(Data([97])), .text(""), .blob(Data()), .text("  "),
             .integer(.max), .real(9.223372036854775807e18),
         ]
         for collation in ["BINARY", "NOCASE", "RTRIM"] {
