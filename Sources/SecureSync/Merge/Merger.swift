@@ -110,13 +110,28 @@ final class Merger {
     }
 
     /// Joins a change with what is known of its row, for the settlement to write.
-    private func join(_ change: RowChange, _ table: MergedTable) throws {
+    ///
+    /// - Parameters:
+    ///   - change: What was written elsewhere.
+    ///   - table: Its table.
+    ///   - isLate: Whether it waited for its columns: what a migration has given them since, a
+    ///     default, was written by nobody.
+    /// - Throws: The errors of the database.
+    private func join(
+        _ change: RowChange, _ table: MergedTable, isLate: Bool = false
+    ) throws {
         let row = try settlement.row(table, change.key)
         guard var state = row.state(table) else {
             try set(row, RowState(change), table)
             return
         }
         let before = state
+        if isLate {
+            for column in change.registers.lazy.flatMap(\.columns)
+            where state.cells[column]?.stamp == state.life {
+                state.cells[column]?.stamp = .floor
+            }
+        }
         let lost = state.merge(change)
         if recordsConflicts {
             for lost in lost { try conflicts.add(lost, table.shape.name, change.key) }
@@ -301,7 +316,7 @@ final class Merger {
         for (change, entry) in try later.all() {
             guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
             try later.remove(entry)
-            try join(try known(change, table), table)
+            try join(try known(change, table), table, isLate: true)
         }
         for table in tables where settlement.parkedTables.contains(table.shape.number) {
             try noteParked(of: table, isAnew: true)
