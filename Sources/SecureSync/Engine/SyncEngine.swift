@@ -6,14 +6,6 @@ internal import SecureStoragePlatform
 /// Keeps tables equal on all members of a group: devices and servers that each write into their own
 /// file, at once and offline.
 ///
-/// ```swift
-/// var tables = SyncedTables()
-/// tables.add("note")
-/// let sync = try SyncEngine(pool, tables: tables, store: store, keyStore: keys)
-/// try await sync.createGroup(deviceName: "Anna's phone")
-/// try await sync.run()
-/// ```
-///
 /// What a member has written goes, sealed and signed, as objects into a store that sees only
 /// ciphertext, and from there to the others. All end with the same rows: of two writes to one
 /// column that did not know each other, the later one by the clocks of their writers wins, and the
