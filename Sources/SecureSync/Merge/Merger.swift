@@ -126,7 +126,8 @@ final class Merger {
             return
         }
         let before = state
-        if isLate {
+        // An earlier life's values lose as they are.
+        if isLate, change.life.stamp == state.life {
             for column in change.registers.lazy.flatMap(\.columns)
             where state.cells[column]?.stamp == state.life {
                 state.cells[column]?.stamp = .floor

@@ -153,6 +153,22 @@ import Testing
         try pair.expect("SELECT id || b FROM t ORDER BY id", ["new2", "old3"])
     }
 
+    @Test func `a late value of a life that has ended leaves the new one as it is`() throws {
+        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
+        try pair.first.run(migration)
+        try pair.first.install()
+        try pair.first.run("INSERT INTO t VALUES ('k', 1, 2)")
+        #expect(try pair.exchange().1.later == 1)
+        try pair.second.run("DELETE FROM t; INSERT INTO t VALUES ('k', 5)")
+        _ = try pair.exchange()
+        try pair.second.run(migration)
+        try pair.second.install()
+        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        try pair.expect("SELECT a || b FROM t", ["57"])
+        #expect(try pair.second.clock(of: .text("k"))?.columns.isEmpty == true)
+    }
+
     @Test func `a table that is unknown here is filled when it is there`() throws {
         let pair = try Pair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
