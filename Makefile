@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-worlds
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -112,6 +112,14 @@ mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: 
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
 	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
 	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
+
+sync-worlds: setup ## merging members in random worlds, against the definitions (WORLDS=10000, FIRST=1)
+	$(CAMPAIGN) SECURESTORAGE_MERGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_MERGE_FIRST=$(or $(FIRST),1) \
+	Scripts/run-tests --filter MergeWorldTests
+
+sync-orders: setup ## every order in which three members' transactions can arrive (ORDERS=20, STEPS=3)
+	$(CAMPAIGN) SECURESTORAGE_MERGE_ORDERS=$(or $(ORDERS),20) SECURESTORAGE_MERGE_STEPS=$(or $(STEPS),3) \
+	Scripts/run-tests --filter MergeOrdersTests
 
 service: setup ## the tests of Examples/NotesService, a package of its own
 	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest -Xcxx -O2

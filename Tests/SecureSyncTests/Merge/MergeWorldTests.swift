@@ -17,7 +17,7 @@ import Testing
     {
         var met: Set<Standing> = []
         let first = Self.setting("FIRST", 1)
-        for seed in first..<first + Self.setting("WORLDS", 12) {
+        for seed in first..<first + Self.setting("WORLDS", 25) {
             guard try Self.run(seed, &met) else { return }
         }
         // Else the worlds say nothing of what they are made for.
