@@ -21,6 +21,7 @@ enum Bookkeeping {
                 format INTEGER NOT NULL,
                 member INTEGER,
                 last INTEGER NOT NULL DEFAULT 0,
+                promised INTEGER NOT NULL DEFAULT 0,
                 floor INTEGER NOT NULL DEFAULT 0);
             INSERT OR IGNORE INTO main.securestorage_sync_state (id, format) VALUES (1, \(format));
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_member (

@@ -50,6 +50,34 @@ extension Capture {
             "UPDATE main.securestorage_sync_state SET floor = ?1 WHERE floor < ?1", values: [time])
     }
 
+    /// The time up to which this member has promised to stamp nothing any more.
+    package func promisedTime(in db: SecureDatabaseStore) throws -> UInt64 {
+        UInt64(
+            bitPattern: try db.int64(forQuery: "SELECT promised FROM main.securestorage_sync_state")
+                ?? 0)
+    }
+
+    /// Promises that all stamps from now on are above; it never goes back.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: Since 1970; its last fraction is included.
+    ///   - db: In a write transaction.
+    /// - Throws: The errors of the database.
+    package func promise(upTo milliseconds: UInt64, in db: SecureDatabaseStore) throws {
+        let time = Int64(clamping: Stamp.time(milliseconds: milliseconds) | 0xffff)
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET promised = ?1 WHERE promised < ?1",
+            values: [time])
+    }
+
+    /// This machine's time in milliseconds since 1970, and never before what was promised.
+    package func now(in db: SecureDatabaseStore) throws -> UInt64 {
+        let (sum, isOver) = (try db.int64(forQuery: "SELECT \(Bookkeeping.now)") ?? 0)
+            .addingReportingOverflow(clockOffset)
+        let clock = isOver ? UInt64.max : UInt64(max(sum, 0))
+        return max(min(clock, Stamp.greatestClock >> 16), try promisedTime(in: db) >> 16)
+    }
+
     // MARK: - Rows
 
     /// Writes rows without capturing what is written; in a write transaction.
@@ -73,20 +101,13 @@ extension Capture {
     }
 
     /// Marks every row of every synced table as if it had just been inserted.
-    ///
-    /// - Parameters:
-    ///   - db: In a write transaction.
-    ///   - time: When, in milliseconds since 1970; nil for now. At 0 the rows are older than all
-    ///     others, so that they lose against every row of the same key.
-    /// - Throws: The errors of the database.
-    package func markAllRows(in db: SecureDatabaseStore, at time: Int64? = nil) throws {
-        let at = time.map(String.init) ?? Bookkeeping.now
+    package func markAllRows(in db: SecureDatabaseStore) throws {
         for shape in try shapes(in: db) {
             let keys = shape.key.map(\.sqlName)
             try db.executeUpdate(
                 """
                 INSERT INTO main.\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)
-                SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(at)
+                SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(Bookkeeping.now)
                 FROM main.\(shape.name.sqlName)
                 WHERE \(keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
                 """)
@@ -104,7 +125,12 @@ extension Capture {
                 try db.executeUpdate("DELETE FROM main.\(shape.name.sqlName)")
             }
         }
-        for shape in shapes {
+        try removeAllClocks(in: db)
+    }
+
+    /// Forgets all marks and clocks: rows are as if the table had never been synced.
+    package func removeAllClocks(in db: SecureDatabaseStore) throws {
+        for shape in try shapes(in: db) {
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
             try db.executeUpdate("DELETE FROM main.\(shape.clockTable)")
         }

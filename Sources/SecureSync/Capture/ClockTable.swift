@@ -41,6 +41,7 @@ package final class MemberNumbers {
 ///
 /// To be used within one transaction.
 package final class ClockTable {
+    private let db: SecureDatabaseStore
     private let shape: TableShape
     private let members: MemberNumbers
     private let select: SecureDatabaseStatement
@@ -50,6 +51,7 @@ package final class ClockTable {
     package init(
         of shape: TableShape, members: MemberNumbers, in db: SecureDatabaseStore
     ) throws {
+        self.db = db
         self.shape = shape
         self.members = members
         let keys = shape.keyNames
@@ -78,6 +80,29 @@ package final class ClockTable {
     package func set(_ clock: RowClock, of key: [SQLiteValue]) throws {
         let bytes = try clock.encoded(number: members.number(of:))
         try insert.executeUpdate(values: key + [.blob(bytes.asData)])
+    }
+
+    /// Passes each clock, in the order of the keys; `body` may change that of its row.
+    package func forEach(_ body: ([SQLiteValue], RowClock) throws -> Void) throws {
+        let keys = shape.keyNames
+        let list = keys.joined(separator: ", ")
+        var last: [SQLiteValue] = []
+        while true {
+            let start = last.isEmpty ? "" : "WHERE (\(list)) > (\(last.map { _ in "?" }.joined(separator: ", ")))"
+            let page = try db.allRows(
+                """
+                SELECT \(list), clock FROM main.\(shape.clockTable) \(start)
+                ORDER BY \(list) LIMIT 1000
+                """, last, columns: keys.count + 1)
+            for row in page {
+                guard case .blob(let bytes) = row[keys.count],
+                    let clock = RowClock(decoding: bytes, member: members.member(numbered:))
+                else { throw SyncError.damaged(shape.clockTable, "a row's clock cannot be read") }
+                try body(Array(row.prefix(keys.count)), clock)
+            }
+            guard let end = page.last else { return }
+            last = Array(end.prefix(keys.count))
+        }
     }
 
     /// The row is alive at the floor from now on, if it exists.

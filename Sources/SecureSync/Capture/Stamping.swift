@@ -20,7 +20,8 @@ extension Capture {
         }
         let members = try MemberNumbers(in: db)
         var stamping = Stamping(
-            member: member, floor: try floorTime(in: db), clockOffset: clockOffset)
+            member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
+            clockOffset: clockOffset)
         var changes: [RowChange] = []
         for shape in shapes {
             try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
@@ -40,13 +41,16 @@ struct Stamping {
     let member: MemberID
     /// What has no clock may have been written up to this time.
     let floor: UInt64
+    /// All stamps are above, whatever the clock says.
+    let promised: UInt64
     let clockOffset: Int64
     /// The greatest time given.
     private(set) var last: UInt64 = 0
 
-    init(member: MemberID, floor: UInt64, clockOffset: Int64) {
+    init(member: MemberID, floor: UInt64, promised: UInt64 = 0, clockOffset: Int64) {
         self.member = member
         self.floor = floor
+        self.promised = promised
         self.clockOffset = clockOffset
     }
 
@@ -78,11 +82,10 @@ struct Stamping {
         }
     }
 
-    /// Returns the time of a mark, raised above `old`.
+    /// Returns the time of a mark, raised above `old` and what was promised.
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
-        // Rows that are to be older than all others have the time 0, whatever the clock says.
-        let (sum, isOver) = milliseconds.addingReportingOverflow(
-            milliseconds == 0 ? 0 : clockOffset)
+        let (sum, isOver) = milliseconds.addingReportingOverflow(clockOffset)
+        let old = max(old, promised)
         let clock = Stamp.time(milliseconds: isOver ? .max : UInt64(max(sum, 0)))
         // Nothing that was accepted from another member is near the end; see Stamp.greatestTime.
         let time = max(min(clock, Stamp.greatestClock), old == .max ? old : old + 1)

@@ -9,8 +9,19 @@ struct Inbox {
     let store: any SyncObjectStore
     let keys: GroupKeys
     private var logs: [MemberID: LogReader] = [:]
-    /// The last batch of each removed member that counts, as far as applied batches have said.
-    private var limits: [MemberID: UInt64]
+    /// The last batch that counts of each member whose log is at its end, as far as applied batches
+    /// have said.
+    private var limits: [MemberID: UInt64] = [:]
+    /// The snapshot whose floor counts in this file.
+    private var adopted: AdoptedSnapshot?
+    /// The numbers of those after it.
+    private var snapshots: [UInt64] = []
+    /// The last number that the store has listed.
+    private var lastSnapshot: UInt64 = 0
+    /// What the store's newest snapshot contains.
+    private var covered: Floor.Heads = [:]
+    /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
+    private var adopts = false
 
     /// What one round has done.
     struct Outcome: Sendable {
@@ -20,15 +31,17 @@ struct Inbox {
         var failures: [SyncError] = []
     }
 
-    /// Others have seen batches of this member that this file does not know.
+    /// Others have seen batches of this member that this file does not know, or its log is closed.
     struct OtherCopy: Error {}
+
+    /// Batches that this file lacks are gone, and the newest snapshot has what they say.
+    struct NeedsSnapshot: Error {}
 
     init(
         _ database: any SecureDatabaseWriter, _ capture: Capture, _ store: any SyncObjectStore,
         _ keys: GroupKeys
     ) {
         (self.database, self.capture, self.store, self.keys) = (database, capture, store, keys)
-        limits = keys.removed
     }
 
     /// Applies all that the store has.
@@ -38,6 +51,7 @@ struct Inbox {
         var hasMoved = true
         while hasMoved {
             hasMoved = false
+            if try await adoptNext() { hasMoved = true }
             for member in logs.keys.sorted() {
                 do {
                     while try await applyNext(of: member, &outcome) { hasMoved = true }
@@ -52,37 +66,133 @@ struct Inbox {
     }
 
     private mutating func begin(_ outcome: inout Outcome) async throws {
-        let (heads, own, mentions) = try await database.read { [keys] db in
+        let (place, own, hasPending) = try await database.read { [keys] db in
             let journal = SyncJournal(db)
             return (
-                try keys.writers.map { try journal.head(of: $0) },
-                try journal.head(of: keys.member),
-                try keys.removed.keys.map { member in
-                    let others = keys.writers.filter { $0 != member }
-                    return (member, try journal.mention(by: others, of: member))
-                }
+                try journal.place(), try journal.head(of: keys.member), try journal.hasPending()
             )
         }
-        for (member, number) in mentions { limits[member] = max(limits[member] ?? 0, number) }
-        for head in heads where head.member != keys.member {
+        guard let place else { throw SyncError.notAMember }
+        adopted = try await database.read { try SyncJournal($0).adopted() }
+        adopts = place.entered > 0 && !hasPending
+        try await findSnapshots()
+        try await openLogs(&outcome)
+        guard place.entered > 0 else { return }
+        let sent = try await database.read { db in
+            try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
+        }
+        try await checkOwnLog(sent: sent)
+        if let declaration = adopted?.manifest.declaration, !declaration.isOpen(keys.member) {
+            throw OtherCopy()
+        }
+    }
+
+    private mutating func findSnapshots() async throws {
+        let reader = SnapshotStore(store: store, keys: keys)
+        snapshots = try await reader.numbers(after: adopted?.number ?? 0)
+        lastSnapshot = snapshots.last ?? adopted?.number ?? 0
+        covered = adopted?.manifest.declaration.heads ?? [:]
+        if let newest = try await reader.newest(of: snapshots) {
+            covered = covered.joined(with: newest.manifest.declaration.heads)
+        }
+        // One that has signed it was removed before, and this file did not know.
+        if let adopted, !keys.mayDeclare(adopted.writer, adopted.number) { throw NeedsSnapshot() }
+    }
+
+    /// Begins to read the logs that the adopted snapshot names.
+    private mutating func openLogs(_ outcome: inout Outcome) async throws {
+        guard let declaration = adopted?.manifest.declaration else { return }
+        let members = Set(declaration.logs.keys).union(declaration.closed.keys)
+            .filter { $0 != keys.member }
+        let open = members.filter { declaration.isOpen($0) && keys.removed[$0] == nil }
+            .union([keys.member])
+        let found = try await database.read { [keys] db in
+            let journal = SyncJournal(db)
+            return try members.map { member in
+                let others = (keys.removed[member] == nil ? open : Set(keys.writers))
+                    .filter { $0 != member }
+                return (
+                    try journal.head(of: member), try journal.mention(by: others, of: member)
+                )
+            }
+        }
+        for (head, mention) in found {
+            limits[head.member] = limit(of: head.member, declaration, mention)
+            guard logs[head.member] == nil else { continue }
             var log = LogReader(head)
             do {
-                try await log.list(store, group: keys.group)
+                try await log.list(
+                    store, group: keys.group, covered: covered[head.member, default: 0])
                 logs[head.member] = log
             } catch let error as SyncError where !error.isTransient {
                 outcome.failures.append(error)
             }
         }
-        let sent = try await database.read { db in
-            try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
+    }
+
+    /// The last batch of a log that counts; nil for one that goes on.
+    private func limit(
+        of member: MemberID, _ declaration: Declaration, _ mention: UInt64
+    ) -> UInt64? {
+        if let closed = declaration.closed[member] { return closed }
+        var limit = keys.removed[member]
+        if declaration.logs[member]?.closing != nil {
+            limit = max(limit ?? 0, declaration.heads[member, default: 0])
         }
-        try await checkOwnLog(sent: sent)
+        return limit.map { max($0, mention, limits[member] ?? 0) }
+    }
+
+    /// Lets the next snapshot's floor count, if all that the snapshot contains is applied here.
+    private mutating func adoptNext() async throws -> Bool {
+        guard adopts, let number = snapshots.first else { return false }
+        let reader = SnapshotStore(store: store, keys: keys)
+        guard let found = try await reader.read(number) else {
+            snapshots.removeFirst()
+            return true
+        }
+        let (next, capture, keys) = (found.snapshot, capture, keys)
+        let declaration = next.manifest.declaration
+        let name = SyncNames.snapshot(group: keys.group, number: number)
+        // A member that counts has applied it, so it counts for all.
+        for (member, head) in declaration.heads where declaration.closed[member] == nil {
+            if let limit = limits[member] { limits[member] = max(limit, head) }
+        }
+        if let adopted, number == adopted.number + 1, found.previous != adopted.hash {
+            throw SyncError.damaged(name, "it does not follow the snapshot before it")
+        }
+        let isAdopted = try await database.write { db in
+            let journal = SyncJournal(db)
+            let heads = try journal.heads()
+            let numbers = Dictionary(uniqueKeysWithValues: heads.map { ($0.member, $0.number) })
+            guard declaration.canBeAdopted(with: numbers) else { return false }
+            for head in heads where declaration.heads[head.member] == head.number {
+                guard next.manifest.logs[head.member]?.hash == head.hash else {
+                    throw SyncError.damaged(name, "it has seen another batch than the store shows")
+                }
+            }
+            try Outbox.seal(keys, capture, in: db)
+            try capture.forget(through: declaration.floor, in: db)
+            try journal.setAdopted(next)
+            return true
+        }
+        guard isAdopted else { return false }
+        snapshots.removeFirst()
+        adopted = next
+        var outcome = Outcome()
+        try await openLogs(&outcome)
+        if !declaration.isOpen(keys.member) { throw OtherCopy() }
+        return true
     }
 
     /// Finds out whether another copy of this file has gone on writing.
     private func checkOwnLog(sent: UInt64) async throws {
         var own = LogReader(LogHead(member: keys.member, number: sent, hash: Data(count: 32)))
-        try await own.list(store, group: keys.group)
+        do {
+            try await own.list(
+                store, group: keys.group, covered: covered[keys.member, default: 0])
+        } catch is NeedsSnapshot {
+            throw OtherCopy()
+        }
         // One that is sealed here may have arrived without an answer: the outbox finds out.
         let sealed = try await database.read { [keys] db in
             try SyncJournal(db).head(of: keys.member).number
@@ -106,8 +216,11 @@ struct Inbox {
             // Another process may have applied it.
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
             try Outbox.seal(keys, capture, in: db)
-            let report = try capture.apply(next.changes, in: db)
-            for head in next.hashes { try journal.setHead(head) }
+            let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
+            let report = try capture.apply(next.changes.map(floor.reduced), in: db)
+            for batch in next.batches {
+                try journal.setHead(batch.head, time: batch.time, size: batch.size)
+            }
             try journal.setHeard(member, at: next.time)
             for head in next.heads {
                 try journal.setMention(by: member, of: head.member, head.number)
@@ -137,6 +250,14 @@ struct Inbox {
         }
         var isReady = true
         for (head, (number, hash)) in zip(transaction.heads, applied) {
+            if head.member == .none {
+                // Its stamps are to be understood with that snapshot's floor, unless it is void.
+                if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
+                {
+                    isReady = false
+                }
+                continue
+            }
             if number < head.number {
                 if head.member == keys.member { throw OtherCopy() }
                 // A member that counts has applied it, so it counts for all.
@@ -156,10 +277,20 @@ struct Inbox {
                 continue
             }
             for head in next.heads {
+                if head.member == .none, adopts, head.number > adopted?.number ?? 0 {
+                    let numbers = try await SnapshotStore(store: store, keys: keys)
+                        .numbers(after: head.number - 1)
+                    if numbers.isEmpty {
+                        outcome.failures.append(
+                            .withheld(member: "snapshots", number: head.number))
+                    }
+                    continue
+                }
                 guard var needed = logs[head.member], needed.head.number < head.number else {
                     continue
                 }
-                try await needed.list(store, group: keys.group)
+                try await needed.list(
+                    store, group: keys.group, covered: covered[head.member, default: 0])
                 // Otherwise it came in the meantime, and the next round applies it.
                 if needed.end < head.number {
                     outcome.failures.append(

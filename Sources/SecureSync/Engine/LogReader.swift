@@ -20,8 +20,14 @@ struct LogReader {
         var head: LogHead
         /// When it was sealed, in milliseconds since 1970, by its writer's clock.
         var time: UInt64
-        /// The hashes of its batches, for mentions of them.
-        var hashes: [LogHead]
+        var batches: [Batch]
+    }
+
+    /// What is kept of a batch.
+    struct Batch: Sendable {
+        var head: LogHead
+        var time: UInt64
+        var size: Int
     }
 
     init(_ head: LogHead) {
@@ -32,24 +38,32 @@ struct LogReader {
 
     /// Lists what the store has of the log.
     ///
+    /// - Parameters:
+    ///   - store: The group's.
+    ///   - group: Its 16 bytes.
+    ///   - covered: The last batch that a snapshot contains: up to it, batches may be gone.
     /// - Throws: ``SyncError/storeHasForgotten(member:have:found:)`` if the last applied batch is
-    ///   missing.
-    mutating func list(_ store: any SyncObjectStore, group: Data) async throws {
+    ///   missing; `Inbox.NeedsSnapshot` if the next one is gone, and a snapshot has it.
+    mutating func list(
+        _ store: any SyncObjectStore, group: Data, covered: UInt64 = 0
+    ) async throws {
         let prefix = SyncNames.log(group: group, member: member)
         let names = try await store.listAll(
             prefix,
             after: head.number < 2
                 ? nil : SyncNames.batch(group: group, member: member, number: head.number - 1))
         let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
-        if head.number > 0, numbers.first != head.number {
+        if head.number > covered, numbers.first != head.number {
             throw SyncError.storeHasForgotten(
                 member: member.description, have: head.number, found: numbers.first ?? 0)
         }
         listed = numbers.filter { $0 > head.number }
         for (index, number) in listed.enumerated() where number != head.number + 1 + UInt64(index) {
-            throw SyncError.withheld(
-                member: member.description, number: head.number + 1 + UInt64(index))
+            let missing = head.number + 1 + UInt64(index)
+            guard missing > covered else { throw Inbox.NeedsSnapshot() }
+            throw SyncError.withheld(member: member.description, number: missing)
         }
+        if end < covered { throw Inbox.NeedsSnapshot() }
     }
 
     /// The last batch that the store has listed.
@@ -61,7 +75,7 @@ struct LogReader {
     ) async throws -> Transaction? {
         if let next { return next }
         var assembly = TransactionAssembly()
-        var (previous, hashes) = (head, [LogHead]())
+        var (previous, batches) = (head, [Batch]())
         for number in listed {
             let name = SyncNames.batch(group: keys.group, member: member, number: number)
             guard let bytes = try await store.read(name) else {
@@ -75,11 +89,11 @@ struct LogReader {
                 throw SyncError.damaged(name, error.reason)
             }
             previous = LogHead(member: member, number: number, hash: batch.hash)
-            hashes.append(previous)
+            batches.append(Batch(head: previous, time: body.time, size: bytes.count))
             if let whole = assembly.add(body) {
                 next = Transaction(
                     heads: whole.heads, changes: whole.changes, head: previous, time: whole.time,
-                    hashes: hashes)
+                    batches: batches)
                 return next
             }
         }

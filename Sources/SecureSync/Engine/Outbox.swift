@@ -35,11 +35,20 @@ struct Outbox: Sendable {
         let changes = try capture.stamp(in: db)
         _ = try capture.settle(after: changes, in: db)
         let journal = SyncJournal(db)
-        guard var place = try journal.place() else { throw SyncError.notAMember }
+        guard let place = try journal.place() else { throw SyncError.notAMember }
         guard !changes.isEmpty || evenHeadsAlone || place.owesHeads else { return 0 }
+        try seal(changes, keys, capture, to: journal)
+        return changes.count
+    }
+
+    /// Seals changes as the next transaction of this member's log.
+    static func seal(
+        _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal
+    ) throws {
+        guard var place = try journal.place() else { throw SyncError.notAMember }
         let heads = try journal.headsToTell(by: place.member)
         let parts = try TransactionParts.split(changes)
-        let now = Self.milliseconds(Date())
+        let now = try capture.now(in: journal.db)
         for (index, part) in parts.enumerated() {
             let body = BatchBody(
                 time: now, schema: try journal.schemaNumber(),
@@ -50,9 +59,10 @@ struct Outbox: Sendable {
         for head in heads {
             try journal.setMention(by: place.member, of: head.member, head.number)
         }
+        // What is stamped from now on is later than what this batch says of its time.
+        try capture.promise(upTo: now, in: journal.db)
         (place.published, place.owesHeads) = (now, false)
         try journal.setPlace(place)
-        return changes.count
     }
 
     /// Seals a body as the next batch of this member's log.
@@ -67,7 +77,8 @@ struct Outbox: Sendable {
             body, header, key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
         try journal.setHead(
-            LogHead(member: place.member, number: header.number, hash: batch.hash))
+            LogHead(member: place.member, number: header.number, hash: batch.hash),
+            time: body.time, size: batch.bytes.count)
     }
 
     /// Creates the objects of the sealed batches, in their order.
@@ -81,7 +92,7 @@ struct Outbox: Sendable {
                 let journal = SyncJournal(db)
                 return (try journal.place(), try journal.outgoing(limit: 8))
             }
-            guard let place, !next.isEmpty else { return uploaded }
+            guard let place, place.entered > 0, !next.isEmpty else { return uploaded }
             for batch in next {
                 let name = SyncNames.batch(
                     group: place.group, member: place.member, number: batch.number)
@@ -95,17 +106,16 @@ struct Outbox: Sendable {
         }
     }
 
-    static func milliseconds(_ date: Date) -> UInt64 {
-        UInt64(max(0, date.timeIntervalSince1970 * 1000))
-    }
 }
 
 extension SyncJournal {
     /// What this member has applied of other logs, as far as its batches have not said it yet.
     fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
-        try heads().filter {
-            try $0.member != member
-                && $0.number > mention(by: member, of: $0.member)
+        var told = try heads().filter { $0.member != member }
+        // The last snapshot whose floor counts here, as if it were a log of nobody.
+        if let adopted = try adopted() {
+            told.append(LogHead(member: .none, number: adopted.number, hash: adopted.hash))
         }
+        return try told.filter { try $0.number > mention(by: member, of: $0.member) }
     }
 }

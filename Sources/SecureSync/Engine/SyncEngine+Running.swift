@@ -32,23 +32,29 @@ extension SyncEngine {
     /// Rounds until one finds nothing new in the chain, and no other copy of this file.
     private func syncedRounds() async throws -> SyncReport {
         var report = SyncReport()
-        var forks = 0
+        var (forks, loads) = (0, 0)
         while true {
             let group = try await currentGroup()
             try await group.refresh()
             try await keepChain(of: group)
             let keys = try await group.keys()
             do {
+                try await beginLog(keys)
                 let failures = try await round(keys, &report)
                 // What could not be read may need a key or a member that came in the meantime.
                 try await group.refresh()
                 if try await keepChain(of: group) { continue }
                 if let failure = failures.first { throw failure }
                 return report
+            } catch is Inbox.NeedsSnapshot {
+                loads += 1
+                guard loads < 10 else { throw SyncError.otherEngine }
+                try await loadNewest(keys)
+                report.hasLoadedSnapshot = true
             } catch  where error is Outbox.OtherCopy || error is Inbox.OtherCopy {
                 forks += 1
                 guard forks < 3 else { throw SyncError.otherEngine }
-                try await fork()
+                try await renew()
                 report.hasForked = true
             }
         }
@@ -60,12 +66,22 @@ extension SyncEngine {
         var sent = try await outbox.upload()
         var inbox = Inbox(database, capture, store, keys)
         let outcome = try await inbox.run()
+        if outcome.failures.isEmpty {
+            try await database.write { [capture] db in
+                try SnapshotLoading.putPending(keys, capture, in: db)
+            }
+        }
         // A receipt for the others, if one of them was removed.
         try await outbox.seal(keys, evenHeadsAlone: false)
         sent += try await outbox.upload()
         if sent > 0 {
             // Only a hint to the others; without it they look a little later.
             try? await store.mark(SyncNames.mark(group: keys.group), Self.markBytes())
+        }
+        if outcome.failures.isEmpty {
+            let writing = SnapshotWriting(
+                database: database, capture: capture, keys: keys, store: store, policy: policy)
+            report.hasWrittenSnapshot = try await writing.runIfDue() || report.hasWrittenSnapshot
         }
         report.sentBatches += sent
         report.appliedTransactions += outcome.transactions
@@ -80,10 +96,9 @@ extension SyncEngine {
     /// Once a day a member says what it has applied, even if it has written nothing.
     private func isHeadsDay(_ keys: GroupKeys) async throws -> Bool {
         let day: UInt64 = 24 * 3_600_000
-        let now = Outbox.milliseconds(Date())
-        return try await database.read { db in
+        return try await database.read { [capture] db in
             guard let place = try SyncJournal(db).place() else { return false }
-            return place.published + day < now
+            return place.published + day < (try capture.now(in: db))
         }
     }
 

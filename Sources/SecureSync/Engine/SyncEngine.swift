@@ -17,6 +17,7 @@ package final class SyncEngine: Sendable {
     let capture: Capture
     let store: any SyncObjectStore
     let keyStore: any KeyStore
+    let policy: SnapshotPolicy
     let line = WorkLine()
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
@@ -43,8 +44,9 @@ package final class SyncEngine: Sendable {
 
     package init(
         _ database: any SecureDatabaseWriter, capture: Capture, store: any SyncObjectStore,
-        keyStore: any KeyStore
+        keyStore: any KeyStore, policy: SnapshotPolicy = SnapshotPolicy()
     ) throws {
+        self.policy = policy
         (self.database, self.capture, self.store, self.keyStore) = (
             database, capture, store, keyStore
         )
@@ -74,7 +76,11 @@ package final class SyncEngine: Sendable {
             guard try !isMember else { throw SyncError.alreadyMember }
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
-            try await enter(group) { [capture] in try capture.markAllRows(in: $0) }
+            // They need no clocks: the group's first snapshot has them.
+            try await enter(group, keepsRows: false) { [capture] db in
+                try capture.removeAllClocks(in: db)
+            }
+            try await beginLog(try await group.keys())
         }
     }
 
@@ -95,10 +101,11 @@ package final class SyncEngine: Sendable {
             guard try !isMember else { throw SyncError.alreadyMember }
             let group = try await SyncGroup.join(
                 invitation, in: store, keyStore: keyStore, deviceName: deviceName)
-            try await enter(group) { [capture] db in
-                // Before all others, so that the group's rows win, and the lost ones are conflicts.
+            try await enter(group, keepsRows: localRows == .keep) { [capture] db in
                 switch localRows {
-                case .keep: try capture.markAllRows(in: db, at: 0)
+                case .keep:
+                    try capture.removeAllClocks(in: db)
+                    try capture.markAllRows(in: db)
                 case .discard:
                     try capture.removeAllRows(in: db)
                     try capture.removeAllMerging(in: db)
@@ -109,7 +116,8 @@ package final class SyncEngine: Sendable {
     }
 
     private func enter(
-        _ group: SyncGroup, _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
+        _ group: SyncGroup, keepsRows: Bool,
+        _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) async throws {
         let (id, member, chain) = (group.id, await group.member, await group.entries)
         try await database.write { [capture] db in
@@ -118,7 +126,7 @@ package final class SyncEngine: Sendable {
             try capture.setMember(member, in: db)
             try prepare(db)
             try journal.setChain(chain)
-            try journal.setPlace(.init(group: id, member: member, published: 0, owesHeads: false))
+            try journal.setPlace(.init(group: id, member: member, keepsRows: keepsRows))
         }
         self.group.withLock { $0 = group }
     }
@@ -166,7 +174,7 @@ package final class SyncEngine: Sendable {
         _ = try await syncOnce()
         try await inGroup { [self] group in
             let head = try await database.read { try SyncJournal($0).head(of: member.id) }
-            try await group.remove(head)
+            try await group.remove(head, snapshot: try await newestSnapshot(of: group))
         }
     }
 
@@ -185,7 +193,7 @@ package final class SyncEngine: Sendable {
         try await inGroup { [self] group in
             let own = await group.member
             let head = try await database.read { try SyncJournal($0).head(of: own) }
-            try await group.leave(head)
+            try await group.leave(head, snapshot: try await newestSnapshot(of: group))
             try await database.write { try SyncJournal($0).leave() }
             self.group.withLock { $0 = nil }
         }
@@ -238,19 +246,5 @@ package final class SyncEngine: Sendable {
             }
             return isLonger
         }
-    }
-
-    /// The file has found out that it is a copy: it goes on as another member.
-    func fork() async throws {
-        let group = try await currentGroup()
-        let old = await group.member
-        let sent = try await database.read { try SyncJournal($0).sentHead(of: old) }
-        let new = try await group.fork(after: sent)
-        // With the signature of the new member.
-        let keys = try await group.keys()
-        try await database.write { [capture] db in
-            try Forking.reseal(as: new, after: sent, keys, capture, in: db)
-        }
-        try await keepChain(of: group)
     }
 }

@@ -33,16 +33,29 @@ extension SyncJournal {
 
     /// Sets the head of a log, and keeps the beginning of the hash, which others' mentions of this
     /// batch have to match.
+    ///
+    /// - Parameters:
+    ///   - head: The last batch of its log that this file holds.
+    ///   - time: Its time: all stamps of later ones are above.
+    ///   - size: Its bytes.
+    func setHead(_ head: LogHead, time: UInt64, size: Int) throws {
+        try setHead(head)
+        try db.executeUpdate(
+            """
+            INSERT OR REPLACE INTO securestorage_sync_log (member, number, hash, time, size)
+            VALUES (?, ?, ?, ?, ?)
+            """,
+            values: [
+                head.member.bytes, Int64(head.number), head.hash.prefix(8), Int64(time), size,
+            ])
+    }
+
     func setHead(_ head: LogHead) throws {
         try db.executeUpdate(
             """
             INSERT INTO securestorage_sync_head (member, number, hash) VALUES (?1, ?2, ?3)
             ON CONFLICT (member) DO UPDATE SET number = ?2, hash = ?3
             """, values: [head.member.bytes, Int64(head.number), head.hash])
-        try db.executeUpdate(
-            """
-            INSERT OR REPLACE INTO securestorage_sync_log (member, number, hash) VALUES (?, ?, ?)
-            """, values: [head.member.bytes, Int64(head.number), head.hash.prefix(8)])
     }
 
     /// When each member sealed its last batch that was applied, in milliseconds since 1970, by its
@@ -65,24 +78,13 @@ extension SyncJournal {
             values: [Int64(time), member.bytes])
     }
 
-    /// Goes back to an earlier batch of a log: for a file that has found out that it is a copy.
-    func cutLog(of member: MemberID, after number: UInt64, hash: Data) throws {
-        try db.executeUpdate(
-            "DELETE FROM securestorage_sync_log WHERE member = ? AND number > ?",
-            values: [member.bytes, Int64(number)])
-        if number == 0 {
-            try db.executeUpdate(
-                "DELETE FROM securestorage_sync_head WHERE member = ?", values: [member.bytes])
-        } else {
-            try setHead(LogHead(member: member, number: number, hash: hash))
-        }
-    }
-
     /// The first 8 bytes of a batch's hash, if it was applied here.
     func shortHash(of member: MemberID, _ number: UInt64) throws -> Data? {
         try db.object(
-            forQuery: "SELECT hash FROM securestorage_sync_log WHERE member = ? AND number = ?",
-            values: [member.bytes, Int64(number)])
+            forQuery: """
+                SELECT hash FROM securestorage_sync_log
+                WHERE member = ? AND number = ? AND length(hash) = 8
+                """, values: [member.bytes, Int64(number)])
     }
 
     // MARK: - What others have applied

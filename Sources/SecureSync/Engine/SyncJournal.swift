@@ -17,7 +17,15 @@ struct SyncJournal {
             """
             CREATE TABLE IF NOT EXISTS securestorage_sync_group (
               id INTEGER PRIMARY KEY CHECK (id = 1), name BLOB NOT NULL, member BLOB NOT NULL,
+              former BLOB, entered INTEGER NOT NULL, keeps INTEGER NOT NULL,
               published INTEGER NOT NULL, owes INTEGER NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_snapshot (
+              id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, writer BLOB NOT NULL,
+              hash BLOB NOT NULL, content BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_pending (
+              id INTEGER PRIMARY KEY, content BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_draft (
+              name BLOB PRIMARY KEY, parts INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_chain (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_out (
@@ -29,8 +37,8 @@ struct SyncJournal {
               writer BLOB, member BLOB, number INTEGER NOT NULL,
               PRIMARY KEY (writer, member)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_log (
-              member BLOB, number INTEGER, hash BLOB NOT NULL,
-              PRIMARY KEY (member, number)) WITHOUT ROWID;
+              member BLOB, number INTEGER, hash BLOB NOT NULL, time INTEGER NOT NULL DEFAULT 0,
+              size INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (member, number)) WITHOUT ROWID;
             """)
     }
 
@@ -42,34 +50,52 @@ struct SyncJournal {
         var group: Data
         /// Who this file is.
         var member: MemberID
+        /// Who it was, until a snapshot has been loaded for the member that it is now.
+        var former: MemberID?
+        /// The snapshot with which the member's log begins; 0 before: nothing is sent then.
+        var entered: UInt64 = 0
+        /// Whether rows that it had before lose against the group's of the same keys.
+        var keepsRows = false
         /// When this member last sealed a batch, in milliseconds since 1970.
-        var published: UInt64
+        var published: UInt64 = 0
         /// Whether others have to learn what this member has applied, though it wrote nothing.
-        var owesHeads: Bool
+        var owesHeads = false
     }
 
     /// Returns nil for a file that is in no group.
     func place() throws -> Place? {
         let rows = try db.executeQuery(
-            "SELECT name, member, published, owes FROM securestorage_sync_group")
+            """
+            SELECT name, member, published, owes, entered, keeps, former
+            FROM securestorage_sync_group
+            """)
         defer { rows.close() }
         guard try rows.next() else { return nil }
         guard let group = rows.data(forColumnIndex: 0),
             let member = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
             let published = rows.uint64(forColumnIndex: 2),
-            let owes = rows.bool(forColumnIndex: 3)
+            let owes = rows.bool(forColumnIndex: 3),
+            let entered = rows.uint64(forColumnIndex: 4), let keeps = rows.bool(forColumnIndex: 5)
         else { throw SyncError.damaged("securestorage_sync_group", "its row is not readable") }
-        return Place(group: group, member: member, published: published, owesHeads: owes)
+        return Place(
+            group: group, member: member,
+            former: rows.data(forColumnIndex: 6).flatMap { MemberID($0) }, entered: entered,
+            keepsRows: keeps, published: published, owesHeads: owes)
     }
 
     func setPlace(_ place: Place) throws {
         try db.executeUpdate(
             """
-            INSERT INTO securestorage_sync_group (id, name, member, published, owes)
-            VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE
-            SET name = ?1, member = ?2, published = ?3, owes = ?4
+            INSERT INTO securestorage_sync_group
+              (id, name, member, published, owes, entered, keeps, former)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE
+            SET name = ?1, member = ?2, published = ?3, owes = ?4, entered = ?5, keeps = ?6,
+              former = ?7
             """,
-            values: [place.group, place.member.bytes, Int64(place.published), place.owesHeads])
+            values: [
+                place.group, place.member.bytes, Int64(place.published), place.owesHeads,
+                Int64(place.entered), place.keepsRows, place.former?.bytes,
+            ])
     }
 
     func setOwesHeads() throws {
@@ -78,7 +104,7 @@ struct SyncJournal {
 
     /// Forgets the group, not the rows.
     func leave() throws {
-        for table in ["group", "chain", "out", "head", "mention", "log"] {
+        for table in ["group", "chain", "out", "head", "mention", "log", "snapshot", "pending", "draft"] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
         }
     }

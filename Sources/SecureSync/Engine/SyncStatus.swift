@@ -44,6 +44,11 @@ package struct SyncReport: Sendable, Hashable {
     package internal(set) var appliedTransactions = 0
     /// Rows of other members that were applied.
     package internal(set) var appliedRows = 0
+    /// Whether this member has written a snapshot of all rows.
+    package internal(set) var hasWrittenSnapshot = false
+    /// Whether the rows were replaced by those of a snapshot, because the file was away for so long
+    /// that batches which it lacks are gone. What only this file had written was put onto them.
+    package internal(set) var hasLoadedSnapshot = false
     /// Whether the file has found out that it is a copy of another one that goes on, and is now a
     /// member of its own.
     package internal(set) var hasForked = false

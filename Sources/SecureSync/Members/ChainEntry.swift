@@ -18,12 +18,13 @@ package struct ChainEntry: Equatable, Sendable {
         case found(Member, EpochKeys)
         /// A device, or an invitation; the current key is wrapped for it.
         case add(Member, key: Data)
-        /// A member is gone, and its batches count up to this one; the others get a new key.
-        case remove(LogHead, EpochKeys)
+        /// A member is gone, its batches count up to this one, and its snapshots up to the number;
+        /// the others get a new key.
+        case remove(LogHead, EpochKeys, snapshot: UInt64 = 0)
         /// A new key for all.
         case rotate(EpochKeys)
-        /// The author goes; its last batch.
-        case leave(LogHead)
+        /// The author goes; its last batch, and the newest snapshot.
+        case leave(LogHead, snapshot: UInt64 = 0)
         /// The author's file has a copy: the copy goes on as this member, after this batch.
         case fork(Member, key: Data, after: LogHead)
     }
@@ -98,19 +99,21 @@ extension ChainEntry {
             writer.array(2)
             writer.member(member)
             writer.data(key)
-        case .remove(let head, let keys):
+        case .remove(let head, let keys, let snapshot):
             writer.unsigned(2)
-            writer.array(2)
+            writer.array(3)
             writer.head(head)
             writer.epoch(keys)
+            writer.unsigned(snapshot)
         case .rotate(let keys):
             writer.unsigned(3)
             writer.array(1)
             writer.epoch(keys)
-        case .leave(let head):
+        case .leave(let head, let snapshot):
             writer.unsigned(4)
-            writer.array(1)
+            writer.array(2)
             writer.head(head)
+            writer.unsigned(snapshot)
         case .fork(let member, let key, let head):
             writer.unsigned(5)
             writer.array(3)
@@ -144,9 +147,11 @@ extension ChainEntry {
         switch (try reader.unsigned(), try reader.array()) {
         case (0, 2): action = .found(try reader.chainMember(), try reader.epoch())
         case (1, 2): action = .add(try reader.chainMember(), key: try reader.key())
-        case (2, 2): action = .remove(try reader.head(), try reader.epoch())
+        case (2, 3):
+            action = .remove(
+                try reader.head(), try reader.epoch(), snapshot: try reader.unsigned())
         case (3, 1): action = .rotate(try reader.epoch())
-        case (4, 1): action = .leave(try reader.head())
+        case (4, 2): action = .leave(try reader.head(), snapshot: try reader.unsigned())
         case (5, 3):
             action = .fork(
                 try reader.chainMember(), key: try reader.key(), after: try reader.head())

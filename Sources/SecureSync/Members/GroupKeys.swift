@@ -28,6 +28,15 @@ package struct GroupKeys: Sendable {
     /// The last batch of each removed member that counts, as far as the chain says.
     package var removed: [MemberID: UInt64] { state.removed.mapValues(\.number) }
 
+    /// Whether a member may sign snapshot `number`: one that is gone may have signed earlier ones.
+    package func mayDeclare(_ member: MemberID, _ number: UInt64) -> Bool {
+        guard state.member(member)?.kind == .device else { return false }
+        return state.lastSnapshots[member].map { number <= $0 } ?? true
+    }
+
+    /// Whether this member has founded the group.
+    package var isFounder: Bool { state.everyone.first?.id == member }
+
     package func key(ofEpoch number: UInt64) throws -> DataEncryptionKey {
         guard let key = keys[number] else { throw CBORError("its key is not known") }
         return key

@@ -19,6 +19,8 @@ package struct MembershipState: Equatable, Sendable {
     private var origins: [MemberID: Origin] = [:]
     /// Those that are gone, and the last batch of each that counts.
     package private(set) var removed: [MemberID: LogHead] = [:]
+    /// The last snapshot of each that is gone that may count: one that it has made since does not.
+    package private(set) var lastSnapshots: [MemberID: UInt64] = [:]
     /// Invitations that were used up, or whose maker is gone.
     private var spent: Set<MemberID> = []
     package private(set) var epoch: UInt64 = 0
@@ -187,16 +189,16 @@ extension MembershipState {
             guard member.kind == .device, member.role == author.role, head.member == author.id
             else { throw Refusal("a copy goes on from its own log, with the same role") }
             try add(member, key, entry)
-        case .remove(let head, let keys):
+        case .remove(let head, let keys, let snapshot):
             guard head.member != author.id, isActive(head.member) else {
                 throw Refusal("it removes one that is no other member")
             }
-            depart(head)
+            depart(head, snapshot)
             try rotate(keys)
         case .rotate(let keys): try rotate(keys)
-        case .leave(let head):
+        case .leave(let head, let snapshot):
             guard head.member == author.id else { throw Refusal("a member only leaves itself") }
-            depart(head)
+            depart(head, snapshot)
             guard active.isEmpty || active.contains(where: { $0.role == .admin }) else {
                 throw Refusal("the last admin stays while others do; invite another one first")
             }
@@ -245,7 +247,8 @@ extension MembershipState {
             author: entry.author, number: entry.number, previous: entry.previous)
     }
 
-    private mutating func depart(_ head: LogHead) {
+    private mutating func depart(_ head: LogHead, _ snapshot: UInt64) {
+        lastSnapshots[head.member] = snapshot
         let remaining = Set(active(without: head.member).map(\.id))
         spent.formUnion(active.map(\.id).filter { !remaining.contains($0) && $0 != head.member })
         removed[head.member] = head

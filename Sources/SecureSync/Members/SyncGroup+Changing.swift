@@ -58,14 +58,16 @@ extension SyncGroup {
         return invitation
     }
 
-    /// Removes another member, whose batches count up to `head`, and gives the others a new key.
-    package func remove(_ head: LogHead) async throws {
+    /// Removes another member, whose batches count up to `head` and whose snapshots up to
+    /// `snapshot`, and gives the others a new key.
+    package func remove(_ head: LogHead, snapshot: UInt64 = 0) async throws {
         try await refresh()
         try await append { group in
             guard group.state.member(head.member) == nil || group.state.isActive(head.member) else {
                 return nil
             }
-            return .remove(head, try group.newKeys(without: head.member))
+            return .remove(
+                head, try group.newKeys(without: head.member), snapshot: snapshot)
         }
     }
 
@@ -86,9 +88,9 @@ extension SyncGroup {
     }
 
     /// Ends this device's membership; its batches count up to `head`.
-    package func leave(_ head: LogHead) async throws {
+    package func leave(_ head: LogHead, snapshot: UInt64 = 0) async throws {
         try await refresh()
-        try await append { _ in .leave(head) }
+        try await append { _ in .leave(head, snapshot: snapshot) }
     }
 
     /// Adds the member that this copy of a file goes on as.

@@ -82,8 +82,61 @@ extension Capture {
         }
     }
 
-    /// Forgets parked rows, conflicts and changes that wait; with ``removeAllRows(in:)``.
+    /// Forgets parked rows and changes that wait; with ``removeAllRows(in:)``. Conflicts stay.
     package func removeAllMerging(in db: SecureDatabaseStore) throws {
-        try MergeTables.removeAll(in: db)
+        try MergeTables.removeAllRows(in: db)
+    }
+
+    /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
+    /// unique value, the order of their births may not be known any more.
+    package func settleAll(in db: SecureDatabaseStore) throws {
+        guard try MergeTables.areThere(in: db), try !ParkedRows(db: db).tables().isEmpty else {
+            return
+        }
+        _ = try merging(in: db) { try $0.noteAllParked() }
+    }
+
+    /// Whether a row of this key is alive, in its table or held back.
+    package func isThere(_ change: RowChange, in db: SecureDatabaseStore) throws -> Bool {
+        try state(of: change, in: db) != nil
+    }
+
+    /// Lists a change of this file as one that has lost as a whole; nothing if the row has its
+    /// values.
+    package func noteLost(
+        _ change: RowChange, _ reason: LostValues.Reason, in db: SecureDatabaseStore
+    ) throws {
+        try MergeTables.create(in: db)
+        let values = try state(of: change, in: db)
+        let lost = change.registers.flatMap { register in
+            zip(register.columns, register.values).filter { column, value in
+                guard let values else { return true }
+                return !(values[column.sqlNameKey] ?? .null).isIdentical(to: value)
+            }
+        }
+        guard !lost.isEmpty else { return }
+        let list = ConflictList(db: db)
+        try list.add(
+            LostValues(
+                columns: lost.map(\.0), values: lost.map(\.1), stamp: change.greatestStamp,
+                winner: .floor, reason: reason),
+            change.table, change.key)
+        try list.trim()
+    }
+
+    /// The values of a row, by the keys of its columns' names; nil if it is not there.
+    private func state(
+        of change: RowChange, in db: SecureDatabaseStore
+    ) throws -> [String: SQLiteValue]? {
+        guard let shape = try shapes(in: db).first(where: { $0.name.isSameName(as: change.table) })
+        else { return nil }
+        var found = try RowReader(shape, in: db).row(of: change.key)?.columns
+        if found == nil, try MergeTables.areThere(in: db) {
+            found = try ParkedRows(db: db).entry(shape.number, RowKey(change.key))?.values
+        }
+        return found.map { columns in
+            Dictionary(
+                columns.map { ($0.key.sqlNameKey, $0.value) }, uniquingKeysWith: { $1 })
+        }
     }
 }

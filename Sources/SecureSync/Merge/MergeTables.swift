@@ -41,9 +41,10 @@ enum MergeTables {
         ).isEmpty
     }
 
-    static func removeAll(in db: SecureDatabaseStore) throws {
+    /// Forgets all rows, not the conflicts.
+    static func removeAllRows(in db: SecureDatabaseStore) throws {
         guard try areThere(in: db) else { return }
-        for name in ["parked", "parked_place", "later", "conflict"] {
+        for name in ["parked", "parked_place", "later"] {
             try db.executeUpdate("DELETE FROM main.securestorage_sync_\(name)")
         }
     }

@@ -68,9 +68,7 @@ final class Merger {
     // MARK: - Changes
 
     func apply(_ change: RowChange) throws {
-        greatestTime = change.registers.reduce(max(greatestTime, change.life.stamp.time)) {
-            max($0, $1.stamp.time)
-        }
+        greatestTime = max(greatestTime, change.greatestStamp.time)
         guard let table = names[change.table.sqlNameKey].map({ tables[$0] }),
             change.key.count == table.keyCount
         else {
@@ -130,7 +128,7 @@ final class Merger {
         if isLate, change.life.stamp == state.life {
             for column in change.registers.lazy.flatMap(\.columns)
             where state.cells[column]?.stamp == state.life {
-                state.cells[column]?.stamp = .floor
+                state.cells[column] = nil
             }
         }
         let lost = state.merge(change)
@@ -181,6 +179,13 @@ final class Merger {
             }
             values += register.values
         }
+        if change.life.stamp == .floor {
+            // A row of a snapshot, which needs no clock.
+            guard try table.clocks.clock(of: change.key) == nil,
+                try accepts({ try table.insert(values) })
+            else { return false }
+            return isNoted(change, table, values)
+        }
         let clock = try RowClock(life: change.life.stamp, isAlive: true)
             .encoded(number: members.number(of:))
         guard try table.claimClock(clock, of: change.key) else { return false }
@@ -188,6 +193,12 @@ final class Merger {
             try table.clocks.remove(change.key)
             return false
         }
+        return isNoted(change, table, values)
+    }
+
+    private func isNoted(
+        _ change: RowChange, _ table: MergedTable, _ values: [SQLiteValue]
+    ) -> Bool {
         report.written += 1
         noteReferences(table, values)
         noteIfWatched(table, change.key)
@@ -308,6 +319,12 @@ final class Merger {
                 row.isStale = true
             }
             settlement.note(row)
+        }
+    }
+
+    func noteAllParked() throws {
+        for table in tables where settlement.parkedTables.contains(table.shape.number) {
+            try noteParked(of: table)
         }
     }
 

@@ -18,6 +18,11 @@ package struct RowChange: Equatable, Sendable {
         self.registers = registers
     }
 
+    /// The greatest stamp in it.
+    package var greatestStamp: Stamp {
+        registers.reduce(life.stamp) { max($0, $1.stamp) }
+    }
+
     /// A row's beginning or its end.
     ///
     /// Each insertion begins a new life, with a stamp above those of all that the writer knew of

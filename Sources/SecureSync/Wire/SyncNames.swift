@@ -22,9 +22,25 @@ package enum SyncNames {
         "\(hex(group))/d/\(member)/"
     }
 
-    /// Part `part` of snapshot `number`; part 0 is the manifest.
-    package static func snapshotPart(group: Data, number: UInt64, part: UInt64) -> String {
-        snapshots(group: group) + digits(number) + "/" + digits(part)
+    /// The manifest of snapshot `number`.
+    package static func snapshot(group: Data, number: UInt64) -> String {
+        snapshots(group: group) + digits(number)
+    }
+
+    /// Part `part`, from 1, of the rows of a snapshot.
+    ///
+    /// - Parameters:
+    ///   - group: The group's 16 bytes.
+    ///   - rows: 16 random bytes, so that members that write the same snapshot do not collide.
+    ///   - part: From 1.
+    /// - Returns: The object's name.
+    package static func snapshotPart(group: Data, rows: Data, part: UInt64) -> String {
+        snapshotParts(group: group, rows: rows) + digits(part)
+    }
+
+    /// The beginning of the names of the parts with the rows of a snapshot.
+    package static func snapshotParts(group: Data, rows: Data) -> String {
+        "\(hex(group))/p/\(hex(rows))/"
     }
 
     /// The beginning of the names of the group's snapshots.

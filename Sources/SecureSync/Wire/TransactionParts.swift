@@ -34,7 +34,7 @@ package enum TransactionParts {
 
     /// About the bytes that a change takes in a body, without names; what stamps take more than
     /// this in the worst case is a few times this at most.
-    private static func size(of change: RowChange) -> Int {
+    static func size(of change: RowChange) -> Int {
         var size = 16
         for value in change.key { size += self.size(of: value) }
         for register in change.registers {

@@ -8,12 +8,16 @@ struct SyncWorld {
     let objects = WorldObjects()
     private var random: SplitMix64
     private(set) var devices: [WorldDevice] = []
+    /// What has happened in it.
+    private(set) var seen: Set<Event> = []
     /// The names of devices of which there are copies.
     private var copied: Set<String> = []
     private(set) var log: [String] = []
     /// Files as they were, by the names of their devices.
     private var backups: [String: TemporaryDatabase] = [:]
     private var count = 0
+
+    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict }
 
     struct Broken: Error, CustomStringConvertible {
         var description: String
@@ -76,6 +80,12 @@ struct SyncWorld {
         }
     }
 
+    private mutating func note(_ report: SyncReport) {
+        if report.hasWrittenSnapshot { seen.insert(.snapshot) }
+        if report.hasLoadedSnapshot { seen.insert(.load) }
+        if report.hasForked { seen.insert(.fork) }
+    }
+
     // MARK: - Steps
 
     private mutating func write(_ device: WorldDevice) throws {
@@ -99,7 +109,7 @@ struct SyncWorld {
         let child = "x'0\(below(6))'"
         let value = ["NULL", "1", "'t\(below(90))'", "x'ff00'", "2.5", "\(below(1000))"][below(6)]
         let code = ["NULL", "'c1'", "'c2'", "'c3'"][below(4)]
-        let known = "(SELECT id FROM parent ORDER BY random() LIMIT 1)"
+        let known = "(SELECT id FROM parent ORDER BY id LIMIT 1 OFFSET \(below(3)))"
         let pair = "\(below(50))"
         switch below(14) {
         case 0, 1:
@@ -128,6 +138,7 @@ struct SyncWorld {
         do {
             let report = try await device.engine.syncOnce()
             log.append("\(device.name): \(report)")
+            note(report)
         } catch is WorldStore.Killed {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient {
@@ -226,6 +237,7 @@ struct SyncWorld {
             for device in devices {
                 do {
                     let report = try await device.engine.syncOnce()
+                    note(report)
                     if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
                 } catch SyncError.notAMember where isCopied(device) {
                     devices.removeAll { $0 === device }
@@ -234,11 +246,18 @@ struct SyncWorld {
             }
             if isQuiet { break }
         }
+        for device in devices {
+            if try device.hasFloor() { seen.insert(.floor) }
+            for conflict in try device.hidden() { seen.insert(conflict) }
+        }
         let rows = try devices.map { try $0.rows() }
         for (device, other) in zip(devices, rows) where other != rows[0] {
             let difference = Set(rows[0]).symmetricDifference(other).sorted()
             throw Broken(
-                description: "\(device.name) differs from \(devices[0].name): \(difference)")
+                description: """
+                    \(device.name) differs from \(devices[0].name): \(difference)
+                    \(try devices.map { "\($0.name): \(try $0.journal())" }.joined(separator: "\n"))
+                    """)
         }
     }
 }

@@ -13,6 +13,16 @@ import Testing
         ProcessInfo.processInfo.environment[name].flatMap(UInt64.init)
     }
 
+    @Test func `worlds meet everything that can happen`() async throws {
+        var seen: Set<SyncWorld.Event> = []
+        for seed in 0..<UInt64(40) where seen.count < SyncWorld.Event.allCases.count {
+            var world = SyncWorld(seed: seed)
+            try await world.run(steps: 60)
+            seen.formUnion(world.seen)
+        }
+        #expect(seen == Set(SyncWorld.Event.allCases))
+    }
+
     @Test(arguments: first..<(first + count))
     func `after healing all devices of a world hold the same rows`(seed: UInt64) async throws {
         var world = SyncWorld(seed: seed)

@@ -26,6 +26,13 @@ final class WorldDevice {
         return tables
     }()
 
+    /// Snapshots after a few batches, which are removed at once.
+    static let policy = {
+        var policy = SnapshotPolicy()
+        (policy.batches, policy.retention) = (5, 0)
+        return policy
+    }()
+
     static let schema = """
         CREATE TABLE IF NOT EXISTS parent (
           id TEXT PRIMARY KEY NOT NULL, name TEXT, code TEXT UNIQUE);
@@ -72,7 +79,7 @@ final class WorldDevice {
         try queue.write { try $0.executeStatements(schema) }
         let engine = try SyncEngine(
             queue, capture: Capture(tables, clockOffset: clockOffset), store: store,
-            keyStore: keyStore)
+            keyStore: keyStore, policy: policy)
         return (queue, engine)
     }
 
@@ -104,6 +111,44 @@ final class WorldDevice {
                     """
                 ).compactMap { $0 }
             }
+        }
+    }
+
+    /// What its journal says, for whoever looks at a failure.
+    func journal() throws -> String {
+        try queue.read { db in
+            let queries = [
+                "SELECT 'adopted ' || number FROM securestorage_sync_snapshot",
+                """
+                SELECT 'is ' || substr(hex(member), 1, 4) || ' entered ' || entered
+                FROM securestorage_sync_group
+                """,
+                "SELECT 'waits ' || count(*) FROM securestorage_sync_pending",
+                "SELECT 'out ' || group_concat(number) FROM securestorage_sync_out",
+                """
+                SELECT substr(hex(member), 1, 4) || ' ' || number || ' '
+                    || substr(hex(hash), 1, 4)
+                FROM securestorage_sync_head ORDER BY 1
+                """,
+            ]
+            return try queries.flatMap { try db.strings($0) }.compactMap { $0 }
+                .joined(separator: ", ")
+        }
+    }
+
+    /// Whether clocks have been forgotten.
+    func hasFloor() throws -> Bool {
+        try queue.read { try Capture(Self.tables).floorTime(in: $0) > 0 }
+    }
+
+    /// What the app does not see of its rows.
+    func hidden() throws -> Set<SyncWorld.Event> {
+        try queue.read { db in
+            let capture = Capture(Self.tables)
+            var events: Set<SyncWorld.Event> = []
+            if try !capture.conflicts(in: db).isEmpty { events.insert(.conflict) }
+            if try !capture.parkedRows(in: db).isEmpty { events.insert(.parked) }
+            return events
         }
     }
 

@@ -318,7 +318,7 @@ import Testing
         for bytes in await laptop.group.entries {
             let keys: [Data]
             switch try ChainEntry(reading: bytes).action {
-            case .found(_, let epoch), .remove(_, let epoch), .rotate(let epoch):
+            case .found(_, let epoch), .remove(_, let epoch, _), .rotate(let epoch):
                 keys = Array(epoch.wrapped.values)
             case .add(_, let key), .fork(_, let key, _): keys = [key]
             case .leave: keys = []

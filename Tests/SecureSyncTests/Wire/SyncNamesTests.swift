@@ -14,15 +14,15 @@ import Testing
             SyncNames.batch(group: group, member: member, number: .max) == log + "ffffffffffffffff")
         #expect(SyncNames.mark(group: group) == start + "w")
         #expect(
-            SyncNames.snapshotPart(group: group, number: 1, part: 0)
-                == start + "s/0000000000000001/0000000000000000")
+            SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1)
+                == start + "p/00000000000000000000000000000000/0000000000000001")
     }
 
     @Test func `every name keeps the rule of stores`() {
         let names = [
             SyncNames.chainEntry(group: group, number: 1), SyncNames.mark(group: group),
             SyncNames.batch(group: group, member: member, number: 1),
-            SyncNames.snapshotPart(group: group, number: 1, part: 0),
+            SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1),
         ]
         for name in names {
             #expect(SyncObjectName.isValid(name))

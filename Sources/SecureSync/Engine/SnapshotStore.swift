@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// The group's snapshots, as one member reads them in the store.
+///
+/// A manifest that no member may have signed is void: it takes a number and changes nothing, as
+/// with the chain. If a store damages one, it shows: each names the hash of the one before.
+struct SnapshotStore: Sendable {
+    let store: any SyncObjectStore
+    let keys: GroupKeys
+
+    /// The numbers of the manifests after `number`, in their order.
+    func numbers(after number: UInt64) async throws -> [UInt64] {
+        let prefix = SyncNames.snapshots(group: keys.group)
+        let names = try await store.listAll(
+            prefix,
+            after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number))
+        return names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
+            .filter { $0 > number }
+    }
+
+    /// Returns nil if the manifest is void, or not there.
+    func read(_ number: UInt64) async throws -> (snapshot: AdoptedSnapshot, previous: Data)? {
+        let name = SyncNames.snapshot(group: keys.group, number: number)
+        guard let bytes = try await store.read(name) else { return nil }
+        let object: SealedObject
+        do {
+            object = try SealedObject(reading: bytes, .snapshot)
+            let header = object.header
+            guard header.group == keys.group, header.number == number,
+                keys.mayDeclare(header.member, number)
+            else { return nil }
+            try object.verify { keys.isValid($0, for: $1, by: header.member) }
+        } catch is CBORError {
+            return nil
+        } catch is NewerFormat {
+            throw SyncError.newerFormat(name)
+        }
+        do {
+            let content = try object.open(key: try keys.key(ofEpoch: object.header.epoch))
+            let manifest = try SnapshotManifest(decoding: content, number: number)
+            return (
+                AdoptedSnapshot(
+                    writer: object.header.member, hash: object.hash, manifest: manifest),
+                object.header.previous
+            )
+        } catch let error as CBORError {
+            throw SyncError.damaged(name, error.reason)
+        }
+    }
+
+    /// The last one that counts.
+    func newest(of numbers: [UInt64]) async throws -> AdoptedSnapshot? {
+        for number in numbers.reversed() {
+            if let found = try await read(number) { return found.snapshot }
+        }
+        return nil
+    }
+
+    /// Creates the manifest of the next snapshot.
+    ///
+    /// - Parameters:
+    ///   - manifest: What it says.
+    ///   - previous: The one before it; nil for the first.
+    ///   - number: Its number: void ones have numbers too.
+    /// - Returns: nil if another one has the number.
+    /// - Throws: The errors of the store.
+    func create(
+        _ manifest: SnapshotManifest, after previous: AdoptedSnapshot?
+    ) async throws -> AdoptedSnapshot? {
+        let number = manifest.declaration.number
+        let header = BatchHeader(
+            .snapshot, group: keys.group, member: keys.member, number: number,
+            epoch: keys.currentEpoch, previous: previous?.hash ?? Data(count: 32))
+        let object = try SealedObject.seal(
+            manifest.encoded(), header, key: try keys.key(ofEpoch: keys.currentEpoch),
+            sign: keys.sign)
+        let name = SyncNames.snapshot(group: keys.group, number: number)
+        if try await !store.create(name, object.bytes) {
+            // The answer may have been lost.
+            guard try await store.read(name) == object.bytes else { return nil }
+        }
+        return AdoptedSnapshot(writer: keys.member, hash: object.hash, manifest: manifest)
+    }
+}

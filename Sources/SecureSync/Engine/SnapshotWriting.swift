@@ -1,0 +1,254 @@
+internal import Foundation
+internal import SecureKeys
+internal import SecureStorage
+internal import SecureStoragePlatform
+
+/// When members write snapshots, and how long what they replace is kept.
+package struct SnapshotPolicy: Sendable {
+    /// After so many batches since the last one.
+    package var batches: UInt64 = 500
+    /// Or so many bytes of them.
+    package var bytes: UInt64 = 8 << 20
+    /// Batches that a snapshot contains are kept so long for members that come back, in
+    /// milliseconds.
+    package var retention: UInt64 = 7 * 24 * 3_600_000
+    /// A member of which nothing was heard for so long does not hold the floor for ever, in
+    /// milliseconds.
+    package var silence: UInt64 = 90 * 24 * 3_600_000
+
+    package init() {}
+}
+
+/// Writes all rows of the file into the store as the group's next snapshot.
+struct SnapshotWriting: Sendable {
+    let database: any SecureDatabaseWriter
+    let capture: Capture
+    let keys: GroupKeys
+    let store: any SyncObjectStore
+    let policy: SnapshotPolicy
+
+    private var snapshots: SnapshotStore { SnapshotStore(store: store, keys: keys) }
+
+    /// Writes a snapshot if there is need for one, and removes what it makes superfluous.
+    ///
+    /// - Returns: Whether one was written.
+    /// - Throws: The errors of the database and of the store.
+    func runIfDue() async throws -> Bool {
+        let isDue = try await database.read { [policy] db in
+            let journal = SyncJournal(db)
+            guard let adopted = try journal.adopted() else { return false }
+            let size = try journal.size(after: adopted.manifest.declaration.heads)
+            return size.batches > policy.batches || size.bytes > policy.bytes
+        }
+        guard isDue else { return false }
+        try await removeDrafts()
+        guard let (previous, next) = try await write() else { return false }
+        try await clean(previous: previous, next: next)
+        return true
+    }
+
+    /// Writes the first snapshot of a group that this member has founded.
+    ///
+    /// - Returns: nil if there is one already.
+    /// - Throws: The errors of the database and of the store.
+    func writeFirst() async throws -> AdoptedSnapshot? {
+        try await removeDrafts()
+        let (member, capture) = (keys.member, capture)
+        let written = try await writeParts { db in
+            let declaration = Declaration.first(of: member)
+            return SnapshotManifest(
+                time: try capture.now(in: db), schema: try SyncJournal(db).schemaNumber(),
+                declaration: declaration,
+                logs: [member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])],
+                rows: .init(name: Data(), epoch: 0, parts: []))
+        }
+        return written?.next
+    }
+
+    private func write() async throws -> (previous: AdoptedSnapshot, next: AdoptedSnapshot)? {
+        let (capture, keys, policy) = (capture, keys, policy)
+        let known = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
+        let newer = try await snapshots.numbers(after: known)
+        // One that counts is adopted first; others only take numbers.
+        guard try await snapshots.newest(of: newer) == nil else { return nil }
+        let written = try await writeParts { db in
+            let journal = SyncJournal(db)
+            // A row that waits for a stamp has a value under the stamp of the one before it, and
+            // batches that are not in the store would be in the snapshot.
+            guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil,
+                try !journal.hasPending(), try journal.outgoingSize().batches == 0
+            else { return nil }
+            guard adopted.number == known else { return nil }
+            var declaration = adopted.manifest.declaration
+            declaration.number = newer.last ?? known
+            let heads = Dictionary(
+                uniqueKeysWithValues: try journal.heads().filter { $0.number > 0 }.map {
+                    ($0.member, $0.number)
+                })
+            let now = try capture.now(in: db)
+            var promises: [MemberID: [UInt64: UInt64]] = [:]
+            let published = try journal.published()
+            for member in heads.keys {
+                for number in published.values.map({ $0.heads[member, default: 0] }) {
+                    promises[member, default: [:]][number] = try journal.promise(of: member, number)
+                }
+                for number in [heads[member, default: 0], declaration.floor.heads[member, default: 0]] {
+                    promises[member, default: [:]][number] = try journal.promise(of: member, number)
+                }
+            }
+            guard
+                let next = declaration.next(
+                    by: keys.member, heads: heads, published: published,
+                    promise: { promises[$0]?[$1] ?? 0 },
+                    silent: try Self.silent(keys, declaration, policy, now: now, journal))
+            else { return nil }
+            return SnapshotManifest(
+                time: now, schema: try journal.schemaNumber(), declaration: next,
+                logs: try journal.logs(for: next), rows: .init(name: Data(), epoch: 0, parts: []))
+        }
+        guard let next = written?.next, let previous = written?.previous else { return nil }
+        try await database.write { db in
+            let journal = SyncJournal(db)
+            guard try journal.adopted()?.hash == previous.hash else { return }
+            try Outbox.seal(keys, capture, in: db)
+            try capture.forget(through: next.manifest.declaration.floor, in: db)
+            try journal.setAdopted(next)
+        }
+        return (previous, next)
+    }
+
+    /// Members whose logs are to be closed: removed ones, and those not heard for long.
+    ///
+    /// A clock that is wrong must not take others for silent: the time is that of this machine, but
+    /// not later than the last that any other has sent. A log that is closed by mistake costs its
+    /// owner a new start, and no data.
+    private static func silent(
+        _ keys: GroupKeys, _ declaration: Declaration, _ policy: SnapshotPolicy, now: UInt64,
+        _ journal: SyncJournal
+    ) throws -> Set<MemberID> {
+        let heard = try journal.lastHeard()
+        var silent = Set(keys.removed.keys)
+        for member in declaration.logs.keys where member != keys.member {
+            let others = heard.filter { $0.key != member }.values.max() ?? 0
+            guard let last = heard[member], last > 0 else { continue }
+            if last + policy.silence < min(now, others) { silent.insert(member) }
+        }
+        return silent
+    }
+
+    /// Writes the rows as they are in one read transaction, then the manifest.
+    private func writeParts(
+        _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
+    ) async throws -> (previous: AdoptedSnapshot?, next: AdoptedSnapshot)? {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let name = Data(RandomBytes.make(16))
+        let (capture, keys) = (capture, keys)
+        let made = try await database.read {
+            db -> (previous: AdoptedSnapshot?, manifest: SnapshotManifest, files: [URL])? in
+            guard var manifest = try makeManifest(db) else { return nil }
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: true)
+            var files: [URL] = []
+            var writer = SnapshotPart.Writer(
+                group: keys.group,
+                rows: .init(name: name, epoch: keys.currentEpoch, parts: []),
+                key: try keys.key(ofEpoch: keys.currentEpoch), time: manifest.time,
+                schema: manifest.schema
+            ) { part in
+                let file = directory.appendingPathComponent("\(files.count)")
+                try part.write(to: file)
+                files.append(file)
+            }
+            try capture.eachRow(in: db) { try writer.add($0) }
+            try writer.finish()
+            manifest.rows = writer.rows
+            return (try SyncJournal(db).adopted(), manifest, files)
+        }
+        guard let made else { return nil }
+        try await database.write { db in
+            try db.executeUpdate(
+                "INSERT INTO securestorage_sync_draft (name, parts) VALUES (?, ?)",
+                values: [name, made.files.count])
+        }
+        for (index, file) in made.files.enumerated() {
+            let part = SyncNames.snapshotPart(
+                group: keys.group, rows: name, part: UInt64(index + 1))
+            let bytes = try Data(contentsOf: file)
+            if try await !store.create(part, bytes), try await store.read(part) != bytes {
+                throw SyncError.storeCannotCreateOnly("it has an object with a random name")
+            }
+        }
+        guard let next = try await snapshots.create(made.manifest, after: made.previous) else {
+            try await removeDrafts()
+            return nil
+        }
+        try await database.write { try $0.executeUpdate("DELETE FROM securestorage_sync_draft") }
+        return (made.previous, next)
+    }
+
+    // MARK: - What is superfluous
+
+    /// Removes parts of a snapshot whose manifest was never created.
+    private func removeDrafts() async throws {
+        let drafts = try await database.read { db in
+            try db.allRows("SELECT name, parts FROM securestorage_sync_draft", columns: 2)
+        }
+        guard !drafts.isEmpty else { return }
+        // The answer to the creation of a manifest may have been lost.
+        let known = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
+        var used: Set<Data> = []
+        for number in try await snapshots.numbers(after: known > 0 ? known - 1 : 0) {
+            if let found = try await snapshots.read(number) {
+                used.insert(found.snapshot.manifest.rows.name)
+            }
+        }
+        for draft in drafts {
+            guard let name = draft[0].blobBytes.map({ Data($0) }), !used.contains(name),
+                let count = draft[1].number, count > 0
+            else { continue }
+            try await store.remove(
+                (1...UInt64(count)).map {
+                    SyncNames.snapshotPart(group: keys.group, rows: name, part: $0)
+                })
+        }
+        try await database.write { try $0.executeUpdate("DELETE FROM securestorage_sync_draft") }
+    }
+
+    /// Removes batches that the snapshot before contains and that are old, and all snapshots before
+    /// that one.
+    private func clean(previous: AdoptedSnapshot, next: AdoptedSnapshot) async throws {
+        let (policy, capture) = (policy, capture)
+        let last = try await database.read { db in
+            let journal = SyncJournal(db)
+            let now = try capture.now(in: db)
+            return try previous.manifest.declaration.heads.map { member, number in
+                (
+                    member,
+                    try journal.last(
+                        of: member, upTo: number,
+                        before: now > policy.retention ? now - policy.retention : 0)
+                )
+            }
+        }
+        for (member, number) in last where number > 0 {
+            let prefix = SyncNames.log(group: keys.group, member: member)
+            let names = try await store.listAll(prefix).map(\.name).filter {
+                SyncNames.number(of: $0, after: prefix).map { $0 <= number } ?? false
+            }
+            if !names.isEmpty { try await store.remove(names) }
+        }
+        let kept = [previous.manifest.rows.name, next.manifest.rows.name]
+        for number in try await snapshots.numbers(after: 0) where number < previous.number {
+            let rows = try await snapshots.read(number)?.snapshot.manifest.rows
+            if let rows, !kept.contains(rows.name), !rows.parts.isEmpty {
+                try await store.remove(
+                    (1...UInt64(rows.parts.count)).map {
+                        SyncNames.snapshotPart(group: keys.group, rows: rows.name, part: $0)
+                    })
+            }
+            try await store.remove([SyncNames.snapshot(group: keys.group, number: number)])
+        }
+    }
+}

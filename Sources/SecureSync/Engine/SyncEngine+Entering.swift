@@ -1,0 +1,162 @@
+internal import Foundation
+internal import SecureStorage
+
+// How the log of a member begins, and what a member does that was away for too long: see
+// Docs/Decisions/0038-clocks-forgotten-at-a-floor.md.
+extension SyncEngine {
+    /// Begins this member's log: with the newest snapshot, what others have written since, and what
+    /// only this file has written; then a snapshot says that there is a log.
+    ///
+    /// - Throws: The errors of the store and of the database; a later call goes on.
+    func beginLog(_ keys: GroupKeys) async throws {
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        for _ in 0..<100 {
+            let (place, adopted, number) = try await nextNumber(snapshots)
+            guard place.entered == 0 else { return }
+            guard let newest = adopted.newest else {
+                guard keys.isFounder, place.former == nil else {
+                    throw SyncError.store(
+                        code: "empty", message: "the group's first snapshot is not there yet",
+                        isTransient: true)
+                }
+                let writing = SnapshotWriting(
+                    database: database, capture: capture, keys: keys, store: store, policy: policy)
+                if let first = try await writing.writeFirst() { try await setEntered(first) }
+                continue
+            }
+            if newest.manifest.rows != adopted.own?.manifest.rows {
+                try await load(newest, keys)
+            } else if newest.number != adopted.own?.number {
+                // Another one has entered; the rows and the floor are the same.
+                try await database.write { try SyncJournal($0).setAdopted(newest) }
+            }
+            var inbox = Inbox(database, capture, store, keys)
+            if let failure = try await inbox.run().failures.first { throw failure }
+            try await database.write { [capture] db in
+                try SnapshotLoading.putPending(keys, capture, in: db)
+            }
+            if newest.manifest.declaration.logs[keys.member] != nil {
+                // The answer to an earlier try was lost.
+                try await setEntered(newest)
+                continue
+            }
+            var before = newest
+            before.manifest.declaration.number = number
+            let now = try await database.read { [capture] in try capture.now(in: $0) }
+            guard let next = before.manifest.entering(keys.member, at: now) else {
+                throw SyncError.notAMember
+            }
+            if let entered = try await snapshots.create(next, after: newest) {
+                try await setEntered(entered)
+            }
+        }
+        throw SyncError.store(
+            code: "busy", message: "other members write snapshots all the time", isTransient: true)
+    }
+
+    /// The file's snapshot, the store's newest, and the last number that has an object.
+    private func nextNumber(
+        _ snapshots: SnapshotStore
+    ) async throws -> (
+        SyncJournal.Place, (own: AdoptedSnapshot?, newest: AdoptedSnapshot?), UInt64
+    ) {
+        let (place, own) = try await database.read { db in
+            (try SyncJournal(db).place(), try SyncJournal(db).adopted())
+        }
+        guard let place else { throw SyncError.notAMember }
+        let numbers = try await snapshots.numbers(after: own?.number ?? 0)
+        let newest = try await snapshots.newest(of: numbers) ?? own
+        return (place, (own, newest), numbers.last ?? own?.number ?? 0)
+    }
+
+    /// The number of the newest snapshot in the store: up to it, one that is signed by a member that
+    /// goes may count.
+    func newestSnapshot(of group: SyncGroup) async throws -> UInt64 {
+        let own = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
+        let snapshots = SnapshotStore(store: store, keys: try await group.keys())
+        return try await snapshots.numbers(after: own).last ?? own
+    }
+
+    private func setEntered(_ snapshot: AdoptedSnapshot) async throws {
+        try await database.write { [capture] db in
+            let journal = SyncJournal(db)
+            guard var place = try journal.place() else { throw SyncError.notAMember }
+            if try journal.adopted() == nil {
+                try journal.setLogs(of: snapshot.manifest)
+            }
+            try capture.forget(through: snapshot.manifest.declaration.floor, in: db)
+            try journal.setAdopted(snapshot)
+            (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
+            try journal.setPlace(place)
+        }
+    }
+
+    /// Replaces the file's rows by those of the newest snapshot; what only this file has written
+    /// waits until the logs are read.
+    func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
+        let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let files = try await loading.download(snapshot.manifest.rows, into: directory)
+        let (log, sent) = try await database.read { db -> (MemberID?, UInt64) in
+            let journal = SyncJournal(db)
+            guard let place = try journal.place() else { throw SyncError.notAMember }
+            let member = place.former ?? place.member
+            // The log of a copy is in use: what is in it comes from the store.
+            let isOurs = place.entered > 0 || !snapshot.manifest.declaration.isOpen(member)
+            return (
+                isOurs ? member : nil,
+                try journal.outgoing(limit: 1).first.map { $0.number - 1 }
+                    ?? journal.head(of: member).number
+            )
+        }
+        var changes: [RowChange] = []
+        if let log {
+            changes = try await loading.sentChanges(of: log, after: snapshot, upTo: sent)
+        }
+        try await database.write { [changes] db in
+            try loading.load(snapshot, files, sent: changes, in: db)
+        }
+    }
+
+    /// Loads the newest snapshot into the file of a member whose log goes on.
+    func loadNewest(_ keys: GroupKeys) async throws {
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        let (_, found, _) = try await nextNumber(snapshots)
+        guard let newest = found.newest else { throw SyncError.notAMember }
+        try await load(newest, keys)
+    }
+
+    /// The file goes on as another member: it has found out that it is a copy, or that its log is
+    /// closed.
+    func renew() async throws {
+        let group = try await currentGroup()
+        let old = await group.member
+        let sent = try await database.read { try SyncJournal($0).sentHead(of: old) }
+        let new = try await group.fork(after: sent)
+        try await database.write { [capture] db in
+            let journal = SyncJournal(db)
+            guard var place = try journal.place() else { throw SyncError.notAMember }
+            (place.former, place.member, place.entered) = (old, new, 0)
+            try capture.setMember(new, in: db)
+            try journal.setPlace(place)
+            try journal.forgetAdopted()
+        }
+        try await keepChain(of: group)
+    }
+}
+
+extension SyncJournal {
+    /// The last own batch that is known to be in the store.
+    func sentHead(of member: MemberID) throws -> LogHead {
+        let head = try head(of: member)
+        guard let first = try outgoing(limit: 1).first else { return head }
+        let header = try SealedBatch(reading: first.bytes).header
+        return LogHead(member: member, number: first.number - 1, hash: header.previous)
+    }
+
+    /// A snapshot has to be loaded before the file goes on.
+    func forgetAdopted() throws { try db.executeUpdate("DELETE FROM securestorage_sync_snapshot") }
+}

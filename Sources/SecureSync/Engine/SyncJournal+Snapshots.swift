@@ -1,0 +1,192 @@
+internal import Foundation
+internal import SecureStorage
+
+/// A snapshot whose floor counts in this file.
+struct AdoptedSnapshot: Equatable, Sendable {
+    var number: UInt64 { manifest.declaration.number }
+    /// Who has signed it.
+    var writer: MemberID
+    /// The SHA-256 of its manifest.
+    var hash: Data
+    var manifest: SnapshotManifest
+}
+
+// What the file knows of the group's snapshots, and of each log beside its head.
+extension SyncJournal {
+    func adopted() throws -> AdoptedSnapshot? {
+        let rows = try db.executeQuery(
+            "SELECT number, writer, hash, content FROM securestorage_sync_snapshot")
+        defer { rows.close() }
+        guard try rows.next() else { return nil }
+        guard let number = rows.uint64(forColumnIndex: 0),
+            let writer = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
+            let hash = rows.data(forColumnIndex: 2), let content = rows.data(forColumnIndex: 3),
+            let manifest = try? SnapshotManifest(decoding: Array(content), number: number)
+        else { throw SyncError.damaged("securestorage_sync_snapshot", "its row is not readable") }
+        return AdoptedSnapshot(writer: writer, hash: hash, manifest: manifest)
+    }
+
+    func setAdopted(_ snapshot: AdoptedSnapshot) throws {
+        try db.executeUpdate(
+            """
+            INSERT INTO securestorage_sync_snapshot (id, number, writer, hash, content)
+            VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE
+            SET number = ?1, writer = ?2, hash = ?3, content = ?4
+            """,
+            values: [
+                Int64(snapshot.number), snapshot.writer.bytes, snapshot.hash,
+                snapshot.manifest.encoded().asData,
+            ])
+        // Earlier times than that of the floor say nothing any more.
+        for (member, number) in snapshot.manifest.declaration.floor.heads {
+            try db.executeUpdate(
+                "DELETE FROM securestorage_sync_log WHERE member = ? AND number < ?",
+                values: [member.bytes, Int64(number)])
+        }
+    }
+
+    /// Forgets all logs, and goes on from a snapshot.
+    func setLogs(of manifest: SnapshotManifest) throws {
+        for table in ["head", "mention", "log"] {
+            try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
+        }
+        for (member, log) in manifest.logs {
+            if let number = manifest.declaration.heads[member] {
+                try setHead(LogHead(member: member, number: number, hash: log.hash))
+            }
+            try setHeard(member, at: log.heard)
+            for promise in log.promises {
+                try db.executeUpdate(
+                    """
+                    INSERT INTO securestorage_sync_log (member, number, hash, time)
+                    VALUES (?1, ?2, x'', ?3) ON CONFLICT (member, number) DO UPDATE SET time = ?3
+                    """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
+            }
+            for (other, number) in log.published {
+                try setMention(by: member, of: other, number)
+            }
+        }
+    }
+
+    /// What a manifest says of the logs as this file has them.
+    ///
+    /// - Parameter declaration: What is declared with it.
+    func logs(for declaration: Declaration) throws -> [MemberID: SnapshotManifest.Log] {
+        let members = Set(declaration.heads.keys).union(declaration.logs.keys)
+            .union(declaration.closed.keys)
+        let heard = try lastHeard()
+        let published = try published()
+        return Dictionary(
+            uniqueKeysWithValues: try members.map { member in
+                let last = declaration.heads[member, default: 0]
+                let floor = declaration.floor.heads[member, default: 0]
+                var numbers: Set<UInt64> = [floor, last]
+                for (other, said) in published where declaration.logs[other] != nil {
+                    numbers.insert(min(last, said.heads[member, default: 0]))
+                }
+                let promises = try numbers.filter { $0 > 0 && $0 >= floor }.sorted().map {
+                    SnapshotManifest.Promise(number: $0, time: try promise(of: member, $0))
+                }
+                var said = published[member]?.heads ?? [:]
+                said[member] = nil
+                if let adopted = published[member]?.adopted, adopted > 0 { said[.none] = adopted }
+                return (
+                    member,
+                    SnapshotManifest.Log(
+                        hash: last > 0 ? try head(of: member).hash : Data(count: 32),
+                        heard: heard[member] ?? 0, promises: promises, published: said)
+                )
+            })
+    }
+
+    /// What each member's last batch here says that it knew.
+    func published() throws -> [MemberID: Declaration.Published] {
+        var published: [MemberID: Declaration.Published] = [:]
+        for head in try heads() {
+            published[head.member] = .init(heads: [head.member: head.number], adopted: 0)
+        }
+        try db.eachRow(
+            "SELECT writer, member, number FROM securestorage_sync_mention", columns: 3
+        ) { row in
+            guard let writer = row[0].blobBytes.flatMap({ MemberID($0) }),
+                let member = row[1].blobBytes.flatMap({ MemberID($0) }), let number = row[2].number,
+                published[writer] != nil
+            else { return }
+            if member == .none {
+                published[writer]?.adopted = UInt64(number)
+            } else if member != writer {
+                published[writer]?.heads[member] = UInt64(number)
+            }
+        }
+        return published
+    }
+
+    /// The time of the last known batch of a log up to `number`: what was promised with that one was
+    /// promised with this one.
+    func promise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
+        try db.uint64(
+            forQuery:
+                "SELECT max(time) FROM securestorage_sync_log WHERE member = ? AND number <= ?",
+            values: [member.bytes, Int64(number)]) ?? 0
+    }
+
+    /// How many batches, and bytes of them, are in the logs after a snapshot.
+    func size(after heads: Floor.Heads) throws -> (batches: UInt64, bytes: UInt64) {
+        var size: (batches: UInt64, bytes: UInt64) = (0, 0)
+        for head in try self.heads() {
+            let start = heads[head.member, default: 0]
+            size.batches += head.number > start ? head.number - start : 0
+            size.bytes +=
+                try db.uint64(
+                    forQuery: """
+                        SELECT total(size) FROM securestorage_sync_log
+                        WHERE member = ? AND number > ?
+                        """, values: [head.member.bytes, Int64(start)]) ?? 0
+        }
+        return size
+    }
+
+    /// The last batch of a log, of those up to `number`, that is older than a time.
+    func last(of member: MemberID, upTo number: UInt64, before time: UInt64) throws -> UInt64 {
+        try db.uint64(
+            forQuery: """
+                SELECT max(number) FROM securestorage_sync_log
+                WHERE member = ? AND number <= ? AND time < ?
+                """, values: [member.bytes, Int64(number), Int64(time)]) ?? 0
+    }
+}
+
+// MARK: - Own changes that wait
+
+// What this file has written and its rows lack since a snapshot was loaded: it is put onto them when
+// the logs are read, since it may change rows that came with those.
+extension SyncJournal {
+    func addPending(_ changes: [RowChange]) throws {
+        guard !changes.isEmpty else { return }
+        for part in try TransactionParts.split(changes) {
+            let body = BatchBody(
+                time: 0, schema: 0, heads: [], changes: Array(part), isLast: true)
+            try db.executeUpdate(
+                "INSERT INTO securestorage_sync_pending (content) VALUES (?)",
+                values: [body.encoded().asData])
+        }
+    }
+
+    func hasPending() throws -> Bool {
+        try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)") == 1
+    }
+
+    /// Removes what waits, and returns it in its order.
+    func takePending() throws -> [RowChange] {
+        let contents = try db.allRows(
+            "SELECT content FROM securestorage_sync_pending ORDER BY id", columns: 1)
+        try db.executeUpdate("DELETE FROM securestorage_sync_pending")
+        return try contents.flatMap { row in
+            do {
+                return try BatchBody(decoding: row[0].blobBytes ?? []).changes
+            } catch is CBORError {
+                throw SyncError.damaged("securestorage_sync_pending", "a row is not readable")
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+package import Foundation
+
+/// What the manifest of a snapshot says: what is declared, what is known of each log, and where the
+/// rows are.
+package struct SnapshotManifest: Equatable, Sendable {
+    /// When it was made, in milliseconds since 1970 by its writer's clock.
+    package var time: UInt64
+    /// How many migrations the writer's file has.
+    package var schema: UInt64
+    package var declaration: Declaration
+    /// Of each log that the declaration names what its readers go on from.
+    package var logs: [MemberID: Log]
+    package var rows: Rows
+
+    package init(
+        time: UInt64, schema: UInt64, declaration: Declaration, logs: [MemberID: Log], rows: Rows
+    ) {
+        self.time = time
+        self.schema = schema
+        self.declaration = declaration
+        self.logs = logs
+        self.rows = rows
+    }
+
+    package struct Log: Equatable, Sendable {
+        /// The SHA-256 of the last batch that the snapshot contains; zeros if there is none.
+        package var hash: Data
+        /// When that was sealed, by its writer's clock.
+        package var heard: UInt64
+        /// The times of some batches, from which the floor's time follows: those that others have
+        /// published, and the last one.
+        package var promises: [Promise]
+        /// What the member has said to have applied of other logs; of `MemberID.none`, the last
+        /// snapshot that it had adopted.
+        package var published: Floor.Heads
+
+        package init(
+            hash: Data, heard: UInt64, promises: [Promise], published: Floor.Heads
+        ) {
+            self.hash = hash
+            self.heard = heard
+            self.promises = promises
+            self.published = published
+        }
+    }
+
+    /// The time of a batch: all stamps of later ones of its log are above.
+    package struct Promise: Equatable, Sendable {
+        package var number: UInt64
+        package var time: UInt64
+
+        package init(number: UInt64, time: UInt64) {
+            self.number = number
+            self.time = time
+        }
+    }
+
+    /// The objects with the rows, which several snapshots may share.
+    package struct Rows: Equatable, Sendable {
+        /// 16 random bytes of their names.
+        package var name: Data
+        /// Which of the group's keys seals them.
+        package var epoch: UInt64
+        package var parts: [Part]
+
+        package init(name: Data, epoch: UInt64, parts: [Part]) {
+            self.name = name
+            self.epoch = epoch
+            self.parts = parts
+        }
+    }
+
+    package struct Part: Equatable, Sendable {
+        package var size: UInt64
+        /// The SHA-256 of its bytes.
+        package var hash: Data
+
+        package init(size: UInt64, hash: Data) {
+            self.size = size
+            self.hash = hash
+        }
+    }
+
+    /// The manifest with which a new member's log begins, in the newest snapshot's place.
+    package func entering(_ member: MemberID, at time: UInt64) -> SnapshotManifest? {
+        guard let next = declaration.entering(member) else { return nil }
+        var manifest = self
+        manifest.declaration = next
+        manifest.time = time
+        manifest.logs[member] = Log(
+            hash: Data(count: 32), heard: time, promises: [], published: [:])
+        return manifest
+    }
+}
+
+// MARK: - As CBOR
+
+// An array of the time, the schema, the floor's time, the logs, and the rows; a log is an array of
+// what `write(_:)` writes. See Docs/SyncFormat.md.
+extension SnapshotManifest {
+    private static let mostLogs = 4096
+    private static let mostParts = 1 << 20
+
+    package func encoded() -> [UInt8] {
+        var writer = CBORWriter(capacity: 512 + 256 * logs.count + 48 * rows.parts.count)
+        writer.array(5)
+        writer.unsigned(time)
+        writer.unsigned(schema)
+        writer.unsigned(declaration.floor.time)
+        writer.array(logs.count)
+        for (member, log) in logs.sorted(by: { $0.key < $1.key }) {
+            write(member, log, to: &writer)
+        }
+        writer.array(3)
+        writer.data(rows.name)
+        writer.unsigned(rows.epoch)
+        writer.array(rows.parts.count)
+        for part in rows.parts {
+            writer.array(2)
+            writer.unsigned(part.size)
+            writer.data(part.hash)
+        }
+        return writer.bytes
+    }
+
+    private func write(_ member: MemberID, _ log: Log, to writer: inout CBORWriter) {
+        writer.array(9)
+        writer.data(member.bytes)
+        writer.unsigned(declaration.heads[member, default: 0])
+        writer.data(log.hash)
+        writer.unsigned(declaration.floor.heads[member, default: 0])
+        if let open = declaration.logs[member] {
+            writer.array(open.closing == nil ? 1 : 2)
+            writer.unsigned(open.entered)
+            if let closing = open.closing { writer.unsigned(closing) }
+        } else {
+            writer.unsigned(declaration.closed[member, default: 0])
+        }
+        writer.unsigned(log.heard)
+        writer.array(log.promises.count)
+        for promise in log.promises {
+            writer.array(2)
+            writer.unsigned(promise.number)
+            writer.unsigned(promise.time)
+        }
+        let published = log.published.filter { $0.key != .none }
+        writer.array(published.count)
+        for (member, number) in published.sorted(by: { $0.key < $1.key }) {
+            writer.array(2)
+            writer.data(member.bytes)
+            writer.unsigned(number)
+        }
+        writer.unsigned(log.published[.none, default: 0])
+    }
+
+    /// Reads the content of manifest `number`.
+    ///
+    /// - Throws: `CBORError`.
+    package init(decoding bytes: [UInt8], number: UInt64) throws {
+        var reader = CBORReader(bytes)
+        try reader.array(count: 5)
+        let time = try reader.time()
+        let schema = try reader.unsigned()
+        var declaration = Declaration(
+            number: number, heads: [:], floor: Floor(time: try reader.time()), logs: [:],
+            closed: [:])
+        var logs: [MemberID: Log] = [:]
+        var last = MemberID.none
+        for _ in 0..<(try reader.array(atMost: Self.mostLogs)) {
+            try reader.array(count: 9)
+            let member = try reader.member()
+            guard member > last else { throw CBORError("logs are not in their order") }
+            last = member
+            logs[member] = try Self.log(of: member, &reader, &declaration)
+        }
+        try reader.array(count: 3)
+        let name = Data(try reader.data(count: 16))
+        let epoch = try reader.unsigned()
+        let parts = try (0..<(try reader.array(atMost: Self.mostParts))).map { _ in
+            try reader.array(count: 2)
+            return Part(size: try reader.unsigned(), hash: Data(try reader.data(count: 32)))
+        }
+        try reader.expectEnd()
+        self.init(
+            time: time, schema: schema, declaration: declaration, logs: logs,
+            rows: Rows(name: name, epoch: epoch, parts: parts))
+    }
+
+    private static func log(
+        of member: MemberID, _ reader: inout CBORReader, _ declaration: inout Declaration
+    ) throws -> Log {
+        let head = try reader.number()
+        if head > 0 { declaration.heads[member] = head }
+        let hash = Data(try reader.data(count: 32))
+        guard (head == 0) == hash.allSatisfy({ $0 == 0 }) else {
+            throw CBORError("a log has a hash and no batch, or a batch and no hash")
+        }
+        let floor = try reader.number()
+        guard floor <= head else { throw CBORError("the floor is above a log") }
+        if floor > 0 { declaration.floor.heads[member] = floor }
+        if reader.nextMajor == 4 {
+            let count = try reader.array(atMost: 2)
+            guard count > 0 else { throw CBORError("a log that begins nowhere") }
+            let entered = try reader.number()
+            let closing = count == 2 ? try reader.number() : nil
+            declaration.logs[member] = .init(entered: entered, closing: closing)
+        } else {
+            declaration.closed[member] = try reader.number()
+        }
+        let heard = try reader.time()
+        var last: UInt64 = 0
+        let promises = try (0..<(try reader.array(atMost: mostLogs))).map { _ in
+            try reader.array(count: 2)
+            let promise = Promise(number: try reader.number(), time: try reader.time())
+            guard promise.number > last, promise.number <= head else {
+                throw CBORError("promises are not in their order")
+            }
+            last = promise.number
+            return promise
+        }
+        var published: Floor.Heads = [:]
+        var other = MemberID.none
+        for _ in 0..<(try reader.array(atMost: mostLogs)) {
+            try reader.array(count: 2)
+            let member = try reader.member()
+            guard member > other else { throw CBORError("heads are not in their order") }
+            other = member
+            published[member] = try reader.number()
+        }
+        let adopted = try reader.number()
+        if adopted > 0 { published[.none] = adopted }
+        return Log(hash: hash, heard: heard, promises: promises, published: published)
+    }
+}
+
+extension CBORReader {
+    fileprivate mutating func number() throws -> UInt64 {
+        let number = try unsigned()
+        guard number == 0 || SyncNames.isValid(number) else {
+            throw CBORError("a number is out of range")
+        }
+        return number
+    }
+
+    fileprivate mutating func time() throws -> UInt64 {
+        let time = try unsigned()
+        guard time <= Stamp.greatestTime >> 16 else { throw CBORError("a time is out of range") }
+        return time
+    }
+
+    fileprivate mutating func member() throws -> MemberID {
+        guard let member = MemberID(try data(count: MemberID.byteCount)), member != .none else {
+            throw CBORError("no member")
+        }
+        return member
+    }
+}
