@@ -20,6 +20,8 @@ struct Inbox {
     private var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
     private var covered: Floor.Heads = [:]
+    /// The last own batch that the rows have, while others of this log are read again.
+    private var replay: LogHead?
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     private var adopts = false
 
@@ -29,6 +31,8 @@ struct Inbox {
         var rows = 0
         /// Why logs stand still; the others were applied.
         var failures: [SyncError] = []
+        /// Whether all that counts of the store is applied.
+        var isComplete = false
     }
 
     /// Others have seen batches of this member that this file does not know, or its log is closed.
@@ -62,19 +66,30 @@ struct Inbox {
             }
         }
         try await findWithheld(&outcome)
+        let rest = logs.values.filter { log in
+            log.listed.contains { $0 <= limits[log.member] ?? .max }
+        }
+        outcome.isComplete = outcome.failures.isEmpty && rest.isEmpty
+        if !adopts, let adopted {
+            // What waits is put onto the rows after all logs, so that it does not meet half of a row.
+            let needed = rest.compactMap(\.next).flatMap(\.heads).filter { $0.member == .none }
+            if needed.contains(where: { $0.number > adopted.number && $0.number <= lastSnapshot }) {
+                throw NeedsSnapshot()
+            }
+        }
         return outcome
     }
 
     private mutating func begin(_ outcome: inout Outcome) async throws {
-        let (place, own, hasPending) = try await database.read { [keys] db in
+        let (place, own, isIncomplete) = try await database.read { [keys] db in
             let journal = SyncJournal(db)
             return (
-                try journal.place(), try journal.head(of: keys.member), try journal.hasPending()
+                try journal.place(), try journal.head(of: keys.member), try journal.isIncomplete()
             )
         }
         guard let place else { throw SyncError.notAMember }
         adopted = try await database.read { try SyncJournal($0).adopted() }
-        adopts = place.entered > 0 && !hasPending
+        adopts = place.entered > 0 && !isIncomplete
         try await findSnapshots()
         try await openLogs(&outcome)
         guard place.entered > 0 else { return }
@@ -82,6 +97,12 @@ struct Inbox {
             try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
         }
         try await checkOwnLog(sent: sent)
+        replay = try await database.read { [keys] in try SyncJournal($0).replay(of: keys.member) }
+        if let replay {
+            var log = LogReader(replay)
+            try await log.list(store, group: keys.group, covered: replay.number)
+            logs[keys.member] = log
+        }
         if let declaration = adopted?.manifest.declaration, !declaration.isOpen(keys.member) {
             throw OtherCopy()
         }
@@ -95,8 +116,11 @@ struct Inbox {
         if let newest = try await reader.newest(of: snapshots) {
             covered = covered.joined(with: newest.manifest.declaration.heads)
         }
+        guard adopts, let adopted else { return }
         // One that has signed it was removed before, and this file did not know.
-        if let adopted, !keys.mayDeclare(adopted.writer, adopted.number) { throw NeedsSnapshot() }
+        guard keys.mayDeclare(adopted.writer, adopted.number) else { throw NeedsSnapshot() }
+        // Logs have begun with snapshots that are gone.
+        if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
     }
 
     /// Begins to read the logs that the adopted snapshot names.
@@ -154,7 +178,7 @@ struct Inbox {
         let declaration = next.manifest.declaration
         let name = SyncNames.snapshot(group: keys.group, number: number)
         // A member that counts has applied it, so it counts for all.
-        for (member, head) in declaration.heads where declaration.closed[member] == nil {
+        for (member, head) in declaration.heads {
             if let limit = limits[member] { limits[member] = max(limit, head) }
         }
         if let adopted, number == adopted.number + 1, found.previous != adopted.hash {
@@ -211,6 +235,19 @@ struct Inbox {
         guard next.head.number <= limits[member] ?? .max else { return false }
         guard try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
+        if member == keys.member {
+            try await database.write { db in
+                let journal = SyncJournal(db)
+                try Outbox.seal(keys, capture, in: db)
+                let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
+                _ = try capture.apply(next.changes.map(floor.reduced), in: db)
+                try journal.setReplay(next.head)
+            }
+            replay = next.head
+            log.advance()
+            logs[member] = log
+            return true
+        }
         outcome.rows += try await database.write { db in
             let journal = SyncJournal(db)
             // Another process may have applied it.
@@ -258,7 +295,11 @@ struct Inbox {
                 }
                 continue
             }
-            if number < head.number {
+            if head.member == keys.member, let replay, replay.number < head.number,
+                number >= head.number
+            {
+                isReady = false
+            } else if number < head.number {
                 if head.member == keys.member { throw OtherCopy() }
                 // A member that counts has applied it, so it counts for all.
                 if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }

@@ -86,12 +86,21 @@ struct SnapshotLoading: Sendable {
             let sealed = try SealedBatch(reading: batch.bytes)
             own += try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch)).changes
         }
-        try journal.addPending(goesOn ? own : own + new)
+        if !goesOn { try journal.addPending(own + new) }
 
         try capture.removeAllRows(in: db)
         try capture.removeAllMerging(in: db)
         try journal.setLogs(of: snapshot.manifest)
-        if goesOn { try journal.setHead(ownHead) } else { try journal.removeAllOutgoing() }
+        if goesOn {
+            try journal.setHead(ownHead)
+            try journal.setReplay(
+                LogHead(
+                    member: place.member, number: declaration.heads[place.member, default: 0],
+                    hash: snapshot.manifest.logs[place.member]?.hash ?? Data(count: 32)))
+        } else {
+            try journal.setReplay(nil)
+            try journal.removeAllOutgoing()
+        }
         try capture.forget(through: floor, in: db)
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
@@ -119,14 +128,20 @@ struct SnapshotLoading: Sendable {
     ) throws {
         let journal = SyncJournal(db)
         guard let place = try journal.place(), let adopted = try journal.adopted() else { return }
+        let declaration = adopted.manifest.declaration
+        if place.entered > 0, try journal.replay(of: place.member) != nil {
+            // The log goes on, and what is in the store of it was read: this is the rest.
+            try Outbox.seal(keys, capture, in: db)
+            for batch in try journal.outgoing() {
+                let sealed = try SealedBatch(reading: batch.bytes)
+                let body = try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch))
+                _ = try capture.apply(body.changes.map(declaration.floor.reduced), in: db)
+            }
+            try journal.setReplay(nil)
+        }
         let pending = try journal.takePending()
         guard !pending.isEmpty else { return }
-        let declaration = adopted.manifest.declaration
         try Outbox.seal(keys, capture, in: db)
-        if place.entered > 0 {
-            _ = try capture.apply(pending.map(declaration.floor.reduced), in: db)
-            return
-        }
         var standing: [RowChange] = []
         for change in pending {
             let isThere = try capture.isThere(change, in: db)

@@ -76,7 +76,7 @@ struct SnapshotWriting: Sendable {
             // A row that waits for a stamp has a value under the stamp of the one before it, and
             // batches that are not in the store would be in the snapshot.
             guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil,
-                try !journal.hasPending(), try journal.outgoingSize().batches == 0
+                try !journal.isIncomplete(), try journal.outgoingSize().batches == 0
             else { return nil }
             guard adopted.number == known else { return nil }
             var declaration = adopted.manifest.declaration
@@ -220,17 +220,14 @@ struct SnapshotWriting: Sendable {
     /// that one.
     private func clean(previous: AdoptedSnapshot, next: AdoptedSnapshot) async throws {
         let (policy, capture) = (policy, capture)
-        let last = try await database.read { db in
+        let (end, last) = try await database.read { db in
             let journal = SyncJournal(db)
             let now = try capture.now(in: db)
-            return try previous.manifest.declaration.heads.map { member, number in
-                (
-                    member,
-                    try journal.last(
-                        of: member, upTo: number,
-                        before: now > policy.retention ? now - policy.retention : 0)
-                )
+            let end = now - min(now, policy.retention)
+            let last = try previous.manifest.declaration.heads.map { member, number in
+                (member, try journal.last(of: member, upTo: number, before: end))
             }
+            return (end, last)
         }
         for (member, number) in last where number > 0 {
             let prefix = SyncNames.log(group: keys.group, member: member)
@@ -241,8 +238,10 @@ struct SnapshotWriting: Sendable {
         }
         let kept = [previous.manifest.rows.name, next.manifest.rows.name]
         for number in try await snapshots.numbers(after: 0) where number < previous.number {
-            let rows = try await snapshots.read(number)?.snapshot.manifest.rows
-            if let rows, !kept.contains(rows.name), !rows.parts.isEmpty {
+            let manifest = try await snapshots.read(number)?.snapshot.manifest
+            // Members that read on need each.
+            if let manifest, manifest.time > end { break }
+            if let rows = manifest?.rows, !kept.contains(rows.name), !rows.parts.isEmpty {
                 try await store.remove(
                     (1...UInt64(rows.parts.count)).map {
                         SyncNames.snapshotPart(group: keys.group, rows: rows.name, part: $0)

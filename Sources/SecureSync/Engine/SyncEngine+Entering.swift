@@ -31,7 +31,14 @@ extension SyncEngine {
                 try await database.write { try SyncJournal($0).setAdopted(newest) }
             }
             var inbox = Inbox(database, capture, store, keys)
-            if let failure = try await inbox.run().failures.first { throw failure }
+            let outcome: Inbox.Outcome
+            do { outcome = try await inbox.run() } catch is Inbox.NeedsSnapshot { continue }
+            if let failure = outcome.failures.first { throw failure }
+            guard outcome.isComplete else {
+                throw SyncError.store(
+                    code: "changing", message: "the store does not show all batches yet",
+                    isTransient: true)
+            }
             try await database.write { [capture] db in
                 try SnapshotLoading.putPending(keys, capture, in: db)
             }
@@ -104,8 +111,8 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             guard let place = try journal.place() else { throw SyncError.notAMember }
             let member = place.former ?? place.member
-            // The log of a copy is in use: what is in it comes from the store.
-            let isOurs = place.entered > 0 || !snapshot.manifest.declaration.isOpen(member)
+            // A log that is in use is read as the others are.
+            let isOurs = !snapshot.manifest.declaration.isOpen(member)
             return (
                 isOurs ? member : nil,
                 try journal.outgoing(limit: 1).first.map { $0.number - 1 }

@@ -66,7 +66,7 @@ extension SyncEngine {
         var sent = try await outbox.upload()
         var inbox = Inbox(database, capture, store, keys)
         let outcome = try await inbox.run()
-        if outcome.failures.isEmpty {
+        if outcome.isComplete {
             try await database.write { [capture] db in
                 try SnapshotLoading.putPending(keys, capture, in: db)
             }

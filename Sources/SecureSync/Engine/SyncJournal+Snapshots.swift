@@ -156,11 +156,41 @@ extension SyncJournal {
     }
 }
 
-// MARK: - Own changes that wait
+// MARK: - Own changes that the rows lack
 
-// What this file has written and its rows lack since a snapshot was loaded: it is put onto them when
-// the logs are read, since it may change rows that came with those.
+// What this file has written and its rows lack since a snapshot was loaded. If its log goes on, it
+// is read again as the others are, since they may have changed rows that came with it. If another
+// log begins, nobody knows it, and it is put onto the rows when the logs are read.
 extension SyncJournal {
+    /// The last own batch that the rows have; nil if they have all.
+    func replay(of member: MemberID) throws -> LogHead? {
+        let rows = try db.executeQuery("SELECT number, hash FROM securestorage_sync_replay")
+        defer { rows.close() }
+        guard try rows.next(), let number = rows.uint64(forColumnIndex: 0),
+            let hash = rows.data(forColumnIndex: 1)
+        else { return nil }
+        return LogHead(member: member, number: number, hash: hash)
+    }
+
+    func setReplay(_ head: LogHead?) throws {
+        guard let head else {
+            try db.executeUpdate("DELETE FROM securestorage_sync_replay")
+            return
+        }
+        try db.executeUpdate(
+            "INSERT OR REPLACE INTO securestorage_sync_replay (id, number, hash) VALUES (1, ?, ?)",
+            values: [Int64(head.number), head.hash])
+    }
+
+    /// Whether the rows lack something that this file has written.
+    func isIncomplete() throws -> Bool {
+        try db.int(
+            forQuery: """
+                SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)
+                OR EXISTS (SELECT 1 FROM securestorage_sync_replay)
+                """) == 1
+    }
+
     func addPending(_ changes: [RowChange]) throws {
         guard !changes.isEmpty else { return }
         for part in try TransactionParts.split(changes) {
@@ -170,10 +200,6 @@ extension SyncJournal {
                 "INSERT INTO securestorage_sync_pending (content) VALUES (?)",
                 values: [body.encoded().asData])
         }
-    }
-
-    func hasPending() throws -> Bool {
-        try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)") == 1
     }
 
     /// Removes what waits, and returns it in its order.
