@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-worlds
+.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-worlds
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -29,6 +29,10 @@ demo: setup ## the main job: an encrypted database of this machine's packages
 
 demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
+
+demo-sync: setup ## three devices write the same notes, one of them offline for a while
+	swift build $(FLAGS) --product SharedNotes
+	@Scripts/demo-sync
 
 install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL, STATIC=1)
 ifdef STATIC

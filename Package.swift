@@ -176,6 +176,12 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/Settings",
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "SharedNotes",
+            dependencies: ["SecureStorage", "SecureSync"],
+            path: "Examples/SharedNotes",
+            exclude: ["README.md"],
+            swiftSettings: swiftSettings),
         .target(
             name: "SharedCounter",
             dependencies: ["SecureStorage"],

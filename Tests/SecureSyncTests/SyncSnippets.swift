@@ -1,4 +1,5 @@
 import Foundation
+import SecureKeys
 import SecureStorage
 import SecureSync
 import SyncTestKit
@@ -74,6 +75,85 @@ import TestSupport
             accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: SecretBytes(utf8: typed))
         // end
         #expect(!"\(store) \(credentials)".contains(typed))
+    }
+
+    @Test func `two devices have the same rows`() async throws {
+        let folder = URL(fileURLWithPath: home.path).deletingLastPathComponent()
+        let (pool, laptop) = (try home.openPool(), try TemporaryDatabase())
+        let otherPool = try laptop.openPool()
+        defer {
+            pool.close()
+            otherPool.close()
+        }
+        for pool in [pool, otherPool] {
+            try await pool.write { db in
+                try db.executeStatements(
+                    """
+                    CREATE TABLE note (
+                      id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL,
+                      done INTEGER NOT NULL DEFAULT 0);
+                    CREATE TABLE appointment (id TEXT PRIMARY KEY NOT NULL, begins, ends);
+                    CREATE TABLE setting (name TEXT PRIMARY KEY NOT NULL, value);
+                    """)
+            }
+        }
+        let store = DirectoryObjectStore(directory: folder.appendingPathComponent("shared"))
+        let keyStore = try FileKeyStore(directory: folder.appendingPathComponent("keys"))
+        // begin
+        var tables = SyncedTables()
+        tables.add("note")
+        let sync = try SyncEngine(pool, tables: tables, store: store, keyStore: keyStore)
+        // end
+        // begin
+        try await sync.createGroup(deviceName: "Anna's phone")
+        let invitation = try await sync.invite(.once)
+        print(invitation.code)
+        // end
+        let code = invitation.code
+        // begin
+        tables.add("appointment", together: [["begins", "ends"]])
+        tables.add("setting", merging: .row)
+        // end
+        let otherKeys = try FileKeyStore(directory: folder.appendingPathComponent("other"))
+        let other = try SyncEngine(
+            otherPool, tables: tables, store: store, keyStore: otherKeys)
+        // begin
+        try await other.join(
+            SyncInvitation(code: code), deviceName: "laptop", localRows: .keep)
+        // end
+        try await pool.write { db in
+            try db.executeUpdate("INSERT INTO note (id, text) VALUES ('a', 'milk')")
+        }
+        try await sync.syncOnce()
+        try await other.syncOnce()
+        let text = try await otherPool.read { try $0.string(forQuery: "SELECT text FROM note") }
+        #expect(text == "milk")
+        let running = Task {
+            // begin
+            try await sync.run()
+            // end
+        }
+        // begin
+        for conflict in try sync.conflicts(in: "note") {
+            print(conflict.table, conflict.key, conflict.values, conflict.reason)
+        }
+        // end
+        let watching = Task {
+            // begin
+            for await status in sync.statuses { print(status.phase, status.waitingBatches) }
+            // end
+        }
+        watching.cancel()
+        let members = try await sync.members()
+        #expect(members.map(\.name) == ["Anna's phone", "laptop"])
+        let member = try #require(members.last)
+        // begin
+        for member in try await sync.members() { print(member.name, member.lastHeard as Any) }
+        try await sync.remove(member)
+        // end
+        await #expect(throws: SyncError.notAMember) { try await other.syncOnce() }
+        running.cancel()
+        _ = await running.result
     }
 
     private func MyStore() -> DirectoryObjectStore {

@@ -1,10 +1,10 @@
 /// Which tables of a file are synced, and how their rows merge.
-package struct SyncedTables: Sendable {
+public struct SyncedTables: Sendable {
     /// In the order of their declaration; the later of two with one name counts.
     package private(set) var declarations: [Declaration] = []
 
     /// Creates a list of no table.
-    package init() {}
+    public init() {}
 
     /// Syncs a table; the last writer wins, column by column.
     ///
@@ -12,7 +12,7 @@ package struct SyncedTables: Sendable {
     ///   - table: Its name in the main database.
     ///   - together: Columns that win or lose as one, each set without the key's.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
-    package mutating func add(
+    public mutating func add(
         _ table: String, together: [[String]] = [], ids: Identifiers = .declared
     ) {
         add(Declaration(table: table, merging: .columns, together: together, ids: ids))
@@ -24,7 +24,7 @@ package struct SyncedTables: Sendable {
     ///   - table: Its name in the main database.
     ///   - merging: What wins or loses as one.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
-    package mutating func add(
+    public mutating func add(
         _ table: String, merging: Merging, ids: Identifiers = .declared
     ) {
         add(Declaration(table: table, merging: merging, together: [], ids: ids))
@@ -39,7 +39,7 @@ package struct SyncedTables: Sendable {
     }
 
     /// What wins or loses as one.
-    package enum Merging: String, Sendable {
+    public enum Merging: String, Sendable {
         /// Each column.
         case columns
         /// The row.
@@ -47,7 +47,7 @@ package struct SyncedTables: Sendable {
     }
 
     /// Where the values of the key come from.
-    package enum Identifiers: String, Sendable {
+    public enum Identifiers: String, Sendable {
         /// The key means something, or is an UUID: an `INTEGER PRIMARY KEY` is refused, since
         /// members count it up from the same number.
         case declared
@@ -66,7 +66,7 @@ package struct SyncedTables: Sendable {
     /// probability of 1 in 9 million.
     ///
     /// - Returns: A positive number.
-    package static func randomID() -> Int64 { .random(in: 1..<1 << 62) }
+    public static func randomID() -> Int64 { .random(in: 1..<1 << 62) }
 }
 
 extension String {

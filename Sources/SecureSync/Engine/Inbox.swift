@@ -305,6 +305,7 @@ struct Inbox {
                 if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }
                 isReady = false
             } else if let hash, hash != head.hash.prefix(8) {
+                if head.member == keys.member { throw OtherCopy() }
                 throw SyncError.damaged(name, "it has seen another batch than the store shows")
             }
         }

@@ -1,23 +1,30 @@
 internal import SecureStorage
 
 extension SyncEngine {
-    /// What of others' writes or of this file's has lost, and rows that are held back; the oldest
-    /// first.
+    /// What of others' writes or of this file's has lost, the oldest first, then the rows that are
+    /// held back.
     ///
-    /// Up to 10,000 lost values are kept; the oldest go first.
+    /// Up to 10,000 entries of at most 16 MiB are kept of what has lost; the oldest go first.
     ///
     /// - Parameter table: One of the synced tables; nil for all.
     /// - Returns: The conflicts of this file; other members list their own.
     /// - Throws: The errors of the database.
-    package func conflicts(in table: String? = nil) throws -> [RowConflict] {
-        try database.read { [capture] in try capture.conflicts(in: $0, of: table) }
+    public func conflicts(in table: String? = nil) throws -> [SyncConflict] {
+        try database.read { [capture] db in
+            let lost = try capture.conflicts(in: db, of: table).map { SyncConflict($0) }
+            let heldBack = try capture.parkedRows(in: db)
+                .filter { table.map($0.table.isSameName) ?? true }
+            return lost + heldBack.map { SyncConflict($0) }
+        }
     }
 
-    /// Removes a conflict from the list of this file; a row that is held back stays in it.
+    /// Removes what has lost from the list of this file; a row that is held back stays in it until
+    /// it returns or is deleted.
     ///
     /// - Parameter conflict: One of ``conflicts(in:)``.
     /// - Throws: The errors of the database.
-    package func forget(_ conflict: RowConflict) throws {
-        try database.write { [capture] in try capture.forget(conflict, in: $0) }
+    public func forget(_ conflict: SyncConflict) throws {
+        guard let entry = conflict.entry else { return }
+        try database.write { [capture] in try capture.forget(entry, in: $0) }
     }
 }

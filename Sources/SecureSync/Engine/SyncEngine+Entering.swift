@@ -24,6 +24,13 @@ extension SyncEngine {
                 if let first = try await writing.writeFirst() { try await setEntered(first) }
                 continue
             }
+            if newest.manifest.declaration.logs[keys.member] != nil {
+                let log = SyncNames.log(group: keys.group, member: keys.member)
+                // Nothing was sent from here: a copy of this file has begun the log.
+                guard try await store.list(log, after: nil).isEmpty,
+                    newest.manifest.declaration.heads[keys.member] == nil
+                else { throw Inbox.OtherCopy() }
+            }
             if newest.manifest.rows != adopted.own?.manifest.rows {
                 try await load(newest, keys)
             } else if newest.number != adopted.own?.number {
@@ -39,9 +46,7 @@ extension SyncEngine {
                     code: "changing", message: "the store does not show all batches yet",
                     isTransient: true)
             }
-            try await database.write { [capture] db in
-                try SnapshotLoading.putPending(keys, capture, in: db)
-            }
+            try await completeRows(keys)
             if newest.manifest.declaration.logs[keys.member] != nil {
                 // The answer to an earlier try was lost.
                 try await setEntered(newest)
@@ -129,11 +134,24 @@ extension SyncEngine {
     }
 
     /// Loads the newest snapshot into the file of a member whose log goes on.
-    func loadNewest(_ keys: GroupKeys) async throws {
+    ///
+    /// - Returns: False if the log is closed: then another one has to begin.
+    func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
+        guard newest.manifest.declaration.isOpen(keys.member) else { return false }
         try await load(newest, keys)
+        return true
+    }
+
+    /// Puts onto the rows what only this file has written, once the logs are read.
+    func completeRows(_ keys: GroupKeys) async throws {
+        let isIncomplete = try await database.read { try SyncJournal($0).isIncomplete() }
+        guard isIncomplete else { return }
+        try await database.write { [capture] db in
+            try SnapshotLoading.putPending(keys, capture, in: db)
+        }
     }
 
     /// The file goes on as another member: it has found out that it is a copy, or that its log is

@@ -13,7 +13,7 @@ extension SyncEngine {
     ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written; the
     ///   errors of the store and of the database.
     @discardableResult
-    package func syncOnce() async throws -> SyncReport {
+    public func syncOnce() async throws -> SyncReport {
         let result = Locked(SyncReport())
         try await line.run { [self] in
             changes.update { $0.phase = .syncing }
@@ -49,8 +49,10 @@ extension SyncEngine {
             } catch is Inbox.NeedsSnapshot {
                 loads += 1
                 guard loads < 10 else { throw SyncError.otherEngine }
-                try await loadNewest(keys)
                 report.hasLoadedSnapshot = true
+                if try await loadNewest(keys) { continue }
+                forks += 1
+                try await renew()
             } catch  where error is Outbox.OtherCopy || error is Inbox.OtherCopy {
                 forks += 1
                 guard forks < 3 else { throw SyncError.otherEngine }
@@ -67,9 +69,7 @@ extension SyncEngine {
         var inbox = Inbox(database, capture, store, keys)
         let outcome = try await inbox.run()
         if outcome.isComplete {
-            try await database.write { [capture] db in
-                try SnapshotLoading.putPending(keys, capture, in: db)
-            }
+            try await completeRows(keys)
         }
         // A receipt for the others, if one of them was removed.
         try await outbox.seal(keys, evenHeadsAlone: false)
@@ -114,7 +114,7 @@ extension SyncEngine {
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of kinds that do not pass by themselves; the
     ///   errors of the database.
-    package func run() async throws {
+    public func run() async throws {
         let (wakes, wake) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let group = try await currentGroup()

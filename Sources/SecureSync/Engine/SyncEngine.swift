@@ -1,6 +1,6 @@
 internal import Foundation
-package import SecureKeys
-package import SecureStorage
+public import SecureKeys
+public import SecureStorage
 internal import SecureStoragePlatform
 
 /// Keeps tables equal on all members of a group: devices and servers that each write into their own
@@ -12,7 +12,7 @@ internal import SecureStoragePlatform
 /// other is listed in ``conflicts(in:)``.
 ///
 /// Thread-safe. One engine per file.
-package final class SyncEngine: Sendable {
+public final class SyncEngine: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let store: any SyncObjectStore
@@ -35,7 +35,7 @@ package final class SyncEngine: Sendable {
     ///   - store: Where the objects go.
     ///   - keyStore: Where this member's keys are kept: one of this device, not of its backups.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
-    package convenience init(
+    public convenience init(
         _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any SyncObjectStore,
         keyStore: any KeyStore
     ) throws {
@@ -62,7 +62,7 @@ package final class SyncEngine: Sendable {
     /// Whether this file belongs to a group.
     ///
     /// - Throws: The errors of the database.
-    package var isMember: Bool {
+    public var isMember: Bool {
         get throws { try database.read { try SyncJournal($0).place() != nil } }
     }
 
@@ -71,7 +71,7 @@ package final class SyncEngine: Sendable {
     /// - Parameter deviceName: What other members see of this one; the store does not.
     /// - Throws: ``SyncError/alreadyMember``; ``SyncError``; the errors of the key store and of the
     ///   database.
-    package func createGroup(deviceName: String) async throws {
+    public func createGroup(deviceName: String) async throws {
         try await line.run { [self] in
             guard try !isMember else { throw SyncError.alreadyMember }
             let group = try await SyncGroup.create(
@@ -94,7 +94,7 @@ package final class SyncEngine: Sendable {
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted``; ``SyncError``;
     ///   the errors of the key store and of the database.
-    package func join(
+    public func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
         try await line.run { [self] in
@@ -137,7 +137,7 @@ package final class SyncEngine: Sendable {
     /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
     ///   join and read everything.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    package func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
+    public func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
         try await inGroup { try await $0.invite(kind) }
     }
 
@@ -145,7 +145,7 @@ package final class SyncEngine: Sendable {
     ///
     /// - Returns: Those of the chain as it was read last, in the order of their joining.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
-    package func members() async throws -> [SyncMember] {
+    public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
         let heard = try await database.read { try SyncJournal($0).lastHeard() }
@@ -153,7 +153,7 @@ package final class SyncEngine: Sendable {
         for member in state.active {
             members.append(
                 SyncMember(
-                    id: member.id, kind: SyncMember.Kind(member.kind),
+                    memberID: member.id, kind: SyncMember.Kind(member.kind),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
                     lastHeard: heard[member.id].map {
                         Date(timeIntervalSince1970: Double($0) / 1000)
@@ -169,11 +169,11 @@ package final class SyncEngine: Sendable {
     ///
     /// - Parameter member: One of ``members()``.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    package func remove(_ member: SyncMember) async throws {
+    public func remove(_ member: SyncMember) async throws {
         // All that it wrote until now counts, as far as this member can know.
         _ = try await syncOnce()
         try await inGroup { [self] group in
-            let head = try await database.read { try SyncJournal($0).head(of: member.id) }
+            let head = try await database.read { try SyncJournal($0).head(of: member.memberID) }
             try await group.remove(head, snapshot: try await newestSnapshot(of: group))
         }
     }
@@ -181,14 +181,14 @@ package final class SyncEngine: Sendable {
     /// Gives all members a new key for what is written from now on.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    package func rotateKey() async throws {
+    public func rotateKey() async throws {
         try await inGroup { try await $0.rotate() }
     }
 
     /// Leaves the group; the rows stay in the file, and those written last are sent before.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    package func leave() async throws {
+    public func leave() async throws {
         _ = try await syncOnce()
         try await inGroup { [self] group in
             let own = await group.member

@@ -1,10 +1,10 @@
-package import Foundation
+public import Foundation
 internal import SecureStoragePlatform
 
 /// What an engine does, and what stands still, and why.
-package struct SyncStatus: Sendable {
+public struct SyncStatus: Sendable {
     /// What the engine does now.
-    package enum Phase: Sendable, Hashable {
+    public enum Phase: Sendable, Hashable {
         /// Nothing is to be done, or nothing was begun.
         case idle
         /// Something is sent or applied.
@@ -14,42 +14,42 @@ package struct SyncStatus: Sendable {
     }
 
     /// What the engine does now.
-    package internal(set) var phase = Phase.idle
+    public internal(set) var phase = Phase.idle
     /// When everything that was in the store had been applied and everything written here was in
     /// the store; nil before the first time.
-    package internal(set) var completeAt: Date?
+    public internal(set) var completeAt: Date?
     /// How many sealed batches the store does not have yet.
-    package internal(set) var waitingBatches = 0
+    public internal(set) var waitingBatches = 0
     /// The size of the sealed batches that the store does not have yet, in bytes.
-    package internal(set) var waitingBytes = 0
+    public internal(set) var waitingBytes = 0
     /// Why the last try failed; nil after one that did not.
-    package internal(set) var failure: (any Error)?
+    public internal(set) var failure: (any Error)?
     /// When it is tried again; nil if nothing has failed.
-    package internal(set) var nextTry: Date?
+    public internal(set) var nextTry: Date?
 }
 
 extension SyncEngine {
     /// The state as of now.
-    package var status: SyncStatus { changes.now }
+    public var status: SyncStatus { changes.now }
 
     /// The current state and each later one; a slow reader misses some, never the last one.
-    package var statuses: AsyncStream<SyncStatus> { changes.stream() }
+    public var statuses: AsyncStream<SyncStatus> { changes.stream() }
 }
 
 /// What one call of ``SyncEngine/syncOnce()`` has done.
-package struct SyncReport: Sendable, Hashable {
+public struct SyncReport: Sendable, Hashable {
     /// Batches of this member that are in the store now.
-    package internal(set) var sentBatches = 0
+    public internal(set) var sentBatches = 0
     /// Transactions of other members that were applied.
-    package internal(set) var appliedTransactions = 0
+    public internal(set) var appliedTransactions = 0
     /// Rows of other members that were applied.
-    package internal(set) var appliedRows = 0
+    public internal(set) var appliedRows = 0
     /// Whether this member has written a snapshot of all rows.
-    package internal(set) var hasWrittenSnapshot = false
+    public internal(set) var hasWrittenSnapshot = false
     /// Whether the rows were replaced by those of a snapshot, because the file was away for so long
     /// that batches which it lacks are gone. What only this file had written was put onto them.
-    package internal(set) var hasLoadedSnapshot = false
+    public internal(set) var hasLoadedSnapshot = false
     /// Whether the file has found out that it is a copy of another one that goes on, and is now a
     /// member of its own.
-    package internal(set) var hasForked = false
+    public internal(set) var hasForked = false
 }

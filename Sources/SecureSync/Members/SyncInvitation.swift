@@ -5,9 +5,9 @@ internal import SecureKeys
 /// What lets another file join a group: a code to type, or bytes for a QR code.
 ///
 /// It is a secret: whoever has it can join, and read everything. It prints as `<redacted>`.
-package struct SyncInvitation: Sendable {
+public struct SyncInvitation: Sendable {
     /// How often it can be used.
-    package enum Kind: Sendable, Hashable, CaseIterable {
+    public enum Kind: Sendable, Hashable, CaseIterable {
         /// By one device.
         case once
         /// By any number, until it is removed: for a sheet of paper, or a synchronised keychain.
@@ -22,7 +22,7 @@ package struct SyncInvitation: Sendable {
     ///
     /// - Parameter code: What ``code`` has shown on the other device.
     /// - Throws: ``SyncError/invitationNotAccepted(_:)`` for a code with a typing error.
-    package init(code: String) throws {
+    public init(code: String) throws {
         do {
             recoveryCode = try RecoveryCode(code)
         } catch {
@@ -31,7 +31,7 @@ package struct SyncInvitation: Sendable {
     }
 
     /// The code: letters and digits in groups.
-    package var code: String { recoveryCode.formattedText }
+    public var code: String { recoveryCode.formattedText }
 
     var secret: SecretBytes { recoveryCode.formatted }
 
@@ -54,8 +54,8 @@ package struct SyncInvitation: Sendable {
 
 extension SyncInvitation: CustomStringConvertible, CustomReflectable {
     /// Always `<redacted>`.
-    package var description: String { "<redacted>" }
+    public var description: String { "<redacted>" }
 
     /// A mirror without children.
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,0 +1,89 @@
+public import Foundation
+public import SecureStorage
+
+/// Something that was written and is not seen: values that lost against others whose writer did not
+/// know them, or a whole row that is held back.
+///
+/// To answer one, write the row as it is to be: that reaches all members as any write does. Then
+/// forget the conflict with ``SyncEngine/forget(_:)``.
+public struct SyncConflict: Sendable, Equatable {
+    /// Why it is not seen.
+    public enum Reason: Sendable, Hashable {
+        /// Another value of the same column, or of a column that wins or loses with it, is later.
+        case overwritten
+        /// The row was deleted.
+        case deleted
+        /// The row was inserted again, or twice; the later insertion is what is seen.
+        case replaced
+        /// Another row that was inserted earlier has the same value of a UNIQUE constraint. The row
+        /// returns by itself when that value is free.
+        case uniqueValueTaken
+        /// A row that it refers to is not there, or is held back itself. The row returns with that
+        /// one.
+        case parentMissing
+        /// Columns that two members wrote break a CHECK together. The row returns when one is
+        /// changed.
+        case checkFailed
+    }
+
+    /// The name of the table.
+    public let table: String
+    /// The values of the primary key, in the order of its columns.
+    public let key: [SQLiteValue]
+    /// What is not seen, by the names of the columns: all of a row that is held back.
+    public let values: [String: SQLiteValue]
+    /// Why it is not seen.
+    public let reason: Reason
+    /// When it was written, by its writer's clock; nil for a row that is held back.
+    public let writtenAt: Date?
+    /// Who wrote it: the ``SyncMember/id`` of a member, or of a former one; nil for a row that is
+    /// held back, or if that is not known any more.
+    public let writtenBy: SyncMember.ID?
+
+    /// The entry in the list of what has lost.
+    let entry: RowConflict?
+
+    /// Whether the row is kept out of its table until the reason goes; otherwise it is one that has
+    /// lost for good.
+    public var isHeldBack: Bool { entry == nil }
+
+    init(_ conflict: RowConflict) {
+        table = conflict.table
+        key = conflict.key
+        values = Dictionary(
+            zip(conflict.lost.columns, conflict.lost.values), uniquingKeysWith: { $1 })
+        reason =
+            switch conflict.lost.reason {
+            case .overwritten: .overwritten
+            case .deleted: .deleted
+            case .replaced, .replacedUnseen: .replaced
+            }
+        let stamp = conflict.lost.stamp
+        writtenAt =
+            stamp == .floor
+            ? nil : Date(timeIntervalSince1970: Double(stamp.milliseconds) / 1000)
+        writtenBy = stamp.member == .none ? nil : stamp.member.description
+        entry = conflict
+    }
+
+    init(_ row: ParkedRow) {
+        table = row.table
+        key = row.key
+        values = Dictionary(zip(row.columns, row.values), uniquingKeysWith: { $1 })
+        reason =
+            switch row.standing {
+            case .refused: .checkFailed
+            case .duplicate: .uniqueValueTaken
+            case .absent, .orphan, .waiting, .visible: .parentMissing
+            }
+        (writtenAt, writtenBy, entry) = (nil, nil, nil)
+    }
+}
+
+extension SyncConflict: CustomStringConvertible {
+    /// The table, the reason and the columns; no values.
+    public var description: String {
+        let columns = values.keys.sorted().joined(separator: ", ")
+        return "\(table): \(reason), \(columns)"
+    }
+}
