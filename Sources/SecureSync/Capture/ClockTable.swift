@@ -88,7 +88,9 @@ package final class ClockTable {
         let list = keys.joined(separator: ", ")
         var last: [SQLiteValue] = []
         while true {
-            let start = last.isEmpty ? "" : "WHERE (\(list)) > (\(last.map { _ in "?" }.joined(separator: ", ")))"
+            let start =
+                last.isEmpty
+                ? "" : "WHERE (\(list)) > (\(last.map { _ in "?" }.joined(separator: ", ")))"
             let page = try db.allRows(
                 """
                 SELECT \(list), clock FROM main.\(shape.clockTable) \(start)

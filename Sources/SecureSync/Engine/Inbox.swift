@@ -56,6 +56,7 @@ struct Inbox {
         while hasMoved {
             hasMoved = false
             if try await adoptNext() { hasMoved = true }
+            let before = limits
             for member in logs.keys.sorted() {
                 do {
                     while try await applyNext(of: member, &outcome) { hasMoved = true }
@@ -64,6 +65,8 @@ struct Inbox {
                     logs[member] = nil
                 }
             }
+            // More of a log counts than was known when it was its turn.
+            if limits != before { hasMoved = true }
         }
         try await findWithheld(&outcome)
         let rest = logs.values.filter { log in

@@ -56,14 +56,7 @@ struct SnapshotStore: Sendable {
         return nil
     }
 
-    /// Creates the manifest of the next snapshot.
-    ///
-    /// - Parameters:
-    ///   - manifest: What it says.
-    ///   - previous: The one before it; nil for the first.
-    ///   - number: Its number: void ones have numbers too.
-    /// - Returns: nil if another one has the number.
-    /// - Throws: The errors of the store.
+    /// Creates the manifest of the next snapshot; returns nil if another one has its number.
     func create(
         _ manifest: SnapshotManifest, after previous: AdoptedSnapshot?
     ) async throws -> AdoptedSnapshot? {

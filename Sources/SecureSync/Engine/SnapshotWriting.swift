@@ -59,7 +59,9 @@ struct SnapshotWriting: Sendable {
             return SnapshotManifest(
                 time: try capture.now(in: db), schema: try SyncJournal(db).schemaNumber(),
                 declaration: declaration,
-                logs: [member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])],
+                logs: [
+                    member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])
+                ],
                 rows: .init(name: Data(), epoch: 0, parts: []))
         }
         return written?.next
@@ -92,7 +94,9 @@ struct SnapshotWriting: Sendable {
                 for number in published.values.map({ $0.heads[member, default: 0] }) {
                     promises[member, default: [:]][number] = try journal.promise(of: member, number)
                 }
-                for number in [heads[member, default: 0], declaration.floor.heads[member, default: 0]] {
+                for number in [
+                    heads[member, default: 0], declaration.floor.heads[member, default: 0],
+                ] {
                     promises[member, default: [:]][number] = try journal.promise(of: member, number)
                 }
             }

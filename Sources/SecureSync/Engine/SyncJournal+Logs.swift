@@ -34,10 +34,7 @@ extension SyncJournal {
     /// Sets the head of a log, and keeps the beginning of the hash, which others' mentions of this
     /// batch have to match.
     ///
-    /// - Parameters:
-    ///   - head: The last batch of its log that this file holds.
-    ///   - time: Its time: all stamps of later ones are above.
-    ///   - size: Its bytes.
+    /// All stamps of later batches of the log are above `time`; `size` is the batch's in bytes.
     func setHead(_ head: LogHead, time: UInt64, size: Int) throws {
         try setHead(head)
         try db.executeUpdate(

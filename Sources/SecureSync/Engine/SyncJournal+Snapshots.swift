@@ -68,9 +68,7 @@ extension SyncJournal {
         }
     }
 
-    /// What a manifest says of the logs as this file has them.
-    ///
-    /// - Parameter declaration: What is declared with it.
+    /// What a manifest with this declaration says of the logs as this file has them.
     func logs(for declaration: Declaration) throws -> [MemberID: SnapshotManifest.Log] {
         let members = Set(declaration.heads.keys).union(declaration.logs.keys)
             .union(declaration.closed.keys)

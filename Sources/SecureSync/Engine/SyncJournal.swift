@@ -106,7 +106,10 @@ struct SyncJournal {
 
     /// Forgets the group, not the rows.
     func leave() throws {
-        for table in ["group", "chain", "out", "head", "mention", "log", "snapshot", "replay", "pending", "draft"] {
+        for table in [
+            "group", "chain", "out", "head", "mention", "log", "snapshot", "replay", "pending",
+            "draft",
+        ] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
         }
     }

@@ -82,7 +82,9 @@ extension Capture {
         }
     }
 
-    /// Forgets parked rows and changes that wait; with ``removeAllRows(in:)``. Conflicts stay.
+    /// Forgets parked rows and changes that wait, and keeps the conflicts.
+    ///
+    /// With ``removeAllRows(in:)``.
     package func removeAllMerging(in db: SecureDatabaseStore) throws {
         try MergeTables.removeAllRows(in: db)
     }

@@ -1,0 +1,155 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+/// Snapshots in a group: its devices write one after five batches, and remove what it replaces.
+@Suite struct SyncSnapshotTests {
+    private let objects = WorldObjects()
+
+    private func group(_ count: Int) async throws -> [WorldDevice] {
+        let devices = try (0..<count).map { try WorldDevice("d\($0)", objects) }
+        try await devices[0].engine.createGroup(deviceName: "d0")
+        for device in devices.dropFirst() { try await join(device, devices[0]) }
+        return devices
+    }
+
+    private func join(
+        _ device: WorldDevice, _ host: WorldDevice, _ rows: SyncLocalRows = .keep
+    ) async throws {
+        try await device.engine.join(
+            try await host.engine.invite(.once), deviceName: device.name, localRows: rows)
+        try await device.engine.syncOnce()
+    }
+
+    private func write(_ device: WorldDevice, _ sql: String) async throws {
+        try await device.queue.write { try $0.executeStatements(sql) }
+    }
+
+    /// Batches of a device and its friends, until older ones are gone.
+    private func work(_ devices: WorldDevice...) async throws {
+        var hasWritten = 0
+        for number in 0..<60 where hasWritten < 3 {
+            for device in devices {
+                try await write(
+                    device, "REPLACE INTO setting VALUES ('\(device.name)', 0, \(number), 0)")
+                if try await device.engine.syncOnce().hasWrittenSnapshot { hasWritten += 1 }
+            }
+        }
+        #expect(hasWritten == 3)
+    }
+
+    @Test func `who was away while batches went loads the snapshot and keeps its edits`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await write(phone, "INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 'x', NULL)")
+        try await phone.engine.syncOnce()
+        try await laptop.engine.syncOnce()
+
+        try await write(laptop, "UPDATE parent SET name = 'away' WHERE id = 'a'")
+        try await write(laptop, "INSERT INTO parent VALUES ('c', 'new', NULL)")
+        try await write(phone, "UPDATE parent SET code = 'meanwhile' WHERE id = 'a'")
+        try await write(phone, "DELETE FROM parent WHERE id = 'b'")
+        try await work(phone)
+
+        let report = try await laptop.engine.syncOnce()
+        #expect(report.hasLoadedSnapshot)
+        #expect(!report.hasForked)
+        try await phone.engine.syncOnce()
+        #expect(try laptop.rows() == phone.rows())
+        let names = try await phone.queue.read { db in
+            try db.strings("SELECT id || ' ' || name || ' ' || ifnull(code, '-') FROM parent")
+        }
+        #expect(Set(names) == ["a away meanwhile", "c new -"])
+    }
+
+    @Test func `what a device edited while others deleted the row is in its conflicts`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await write(phone, "INSERT INTO parent VALUES ('a', 'x', NULL)")
+        try await phone.engine.syncOnce()
+        try await laptop.engine.syncOnce()
+        try await write(laptop, "UPDATE parent SET name = 'away' WHERE id = 'a'")
+        try await write(phone, "DELETE FROM parent WHERE id = 'a'")
+        try await work(phone)
+        try await laptop.engine.syncOnce()
+        let conflict = try #require(try laptop.engine.conflicts(in: "parent").first)
+        #expect(conflict.reason == .deleted)
+        #expect(conflict.values["name"] == .text("away"))
+        #expect(try laptop.rows() == phone.rows())
+    }
+
+    @Test func `who joins contributes the rows that the group lacks`() async throws {
+        let phone = try await group(1)[0]
+        try await write(phone, "INSERT INTO parent VALUES ('a', 'group', NULL)")
+        try await work(phone)
+        let laptop = try WorldDevice("d1", objects)
+        try await write(
+            laptop,
+            """
+            INSERT INTO parent VALUES ('a', 'own', NULL), ('b', 'own', NULL);
+            INSERT INTO child VALUES (x'01', 'b', 'own', 1, 1);
+            """)
+        try await join(laptop, phone)
+        try await phone.engine.syncOnce()
+        #expect(try laptop.rows() == phone.rows())
+        let names = try await phone.queue.read { db in
+            try db.strings("SELECT id || ' ' || name FROM parent ORDER BY id")
+        }
+        #expect(names == ["a group", "b own"])
+        let conflict = try #require(try laptop.engine.conflicts(in: "parent").first)
+        #expect(conflict.values["name"] == .text("own"))
+        #expect(conflict.reason == .replaced)
+    }
+
+    @Test func `who joins and discards has the group's rows only`() async throws {
+        let phone = try await group(1)[0]
+        try await write(phone, "INSERT INTO parent VALUES ('a', 'group', NULL)")
+        try await phone.engine.syncOnce()
+        let laptop = try WorldDevice("d1", objects)
+        try await write(laptop, "INSERT INTO parent VALUES ('b', 'own', NULL)")
+        try await join(laptop, phone, .discard)
+        #expect(try laptop.rows() == phone.rows())
+    }
+
+    @Test func `clocks are forgotten when all have applied what they are of`() async throws {
+        let devices = try await group(3)
+        try await write(devices[1], "INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 1, NULL)")
+        try await write(devices[1], "DELETE FROM parent WHERE id = 'b'")
+        try await work(devices[0], devices[1], devices[2])
+        for device in devices { try await device.engine.syncOnce() }
+        for device in devices {
+            #expect(try device.hasFloor())
+            let clocks = try await device.queue.read { db in
+                let number = try db.int(
+                    forQuery: "SELECT number FROM securestorage_sync_table WHERE name = 'parent'")
+                return try db.int(
+                    forQuery: "SELECT count(*) FROM securestorage_sync_row_\(number ?? 0)")
+            }
+            #expect(clocks == 0)
+        }
+    }
+
+    @Test func `a file that is copied and joins late in its life goes on as another member`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        let copy = try WorldDevice(copyOf: laptop, "d2")
+        try await write(copy, "INSERT INTO parent VALUES ('copy', 1, NULL)")
+        try await write(laptop, "INSERT INTO parent VALUES ('laptop', 1, NULL)")
+        try await work(phone, laptop)
+        let report = try await copy.engine.syncOnce()
+        #expect(report.hasForked)
+        for device in [phone, laptop, copy, phone, laptop] { try await device.engine.syncOnce() }
+        #expect(try copy.rows() == phone.rows())
+        #expect(try laptop.rows() == phone.rows())
+        #expect(try copy.rows().contains { $0.contains("'copy'") })
+        #expect(try copy.rows().contains { $0.contains("'laptop'") })
+    }
+}

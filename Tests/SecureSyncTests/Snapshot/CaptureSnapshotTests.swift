@@ -1,0 +1,102 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import Testing
+
+@Suite struct CaptureSnapshotTests {
+    private let schema = """
+        CREATE TABLE parent (id TEXT PRIMARY KEY NOT NULL, name, code TEXT UNIQUE);
+        CREATE TABLE child (
+          id BLOB PRIMARY KEY NOT NULL, parent TEXT REFERENCES parent (id) ON DELETE CASCADE,
+          text TEXT);
+        """
+
+    private func file(_ member: Int = 1) throws -> CapturedFile {
+        try CapturedFile(schema, member: .numbered(UInt8(member))) {
+            // The child first: a snapshot has to turn that round.
+            $0.add("child")
+            $0.add("parent")
+        }
+    }
+
+    private func rows(_ file: CapturedFile) throws -> [RowChange] {
+        var rows: [RowChange] = []
+        try file.capture.eachRow(in: file.db) { rows.append($0) }
+        return rows
+    }
+
+    private func clockCount(_ file: CapturedFile) throws -> Int {
+        try file.capture.shapes(in: file.db).reduce(0) {
+            $0 + (try file.db.int(forQuery: "SELECT count(*) FROM \($1.clockTable)") ?? 0)
+        }
+    }
+
+    @Test func `all rows, tombstones and rows held back make the same file`() throws {
+        let (first, second) = (try file(), try file(2))
+        try first.run(
+            """
+            INSERT INTO parent VALUES ('a', 1, 'x'), ('b', 2, 'y'), ('c', 3, NULL);
+            INSERT INTO child VALUES (x'01', 'a', 'one'), (x'02', 'b', 'two');
+            DELETE FROM parent WHERE id = 'c';
+            """)
+        _ = try first.stamped()
+        try first.run("UPDATE parent SET name = 9 WHERE id = 'b'")
+        _ = try first.stamped()
+        // Another member's row with a unique value that is taken.
+        let late = RowChange(
+            table: "parent", key: [.text("d")],
+            life: .init(
+                stamp: Stamp(time: .init(Int64.max) >> 1, member: .numbered(3)), isAlive: true),
+            registers: ["name", "code"].map {
+                .init(
+                    columns: [$0], values: [.text("x")],
+                    stamp: Stamp(time: .init(Int64.max) >> 1, member: .numbered(3)))
+            })
+        _ = try first.write { try first.capture.apply([late], in: first.db) }
+        #expect(try first.capture.parkedRows(in: first.db).count == 1)
+
+        let all = try rows(first)
+        #expect(all.first?.table == "parent")
+        _ = try second.write { try second.capture.apply(all, in: second.db) }
+        #expect(Set(try rows(second).map { "\($0)" }) == Set(all.map { "\($0)" }))
+        #expect(
+            try second.capture.parkedRows(in: second.db)
+                == first.capture.parkedRows(in: first.db))
+    }
+
+    @Test func `at a floor above all clocks nothing of them stays`() throws {
+        let file = try file()
+        try file.run(
+            """
+            INSERT INTO parent VALUES ('a', 1, 'x'), ('b', 2, 'y');
+            DELETE FROM parent WHERE id = 'b';
+            """)
+        _ = try file.stamped()
+        #expect(try clockCount(file) == 2)
+        let time = try file.capture.lastTime(in: file.db) >> 16
+        try file.write { try file.capture.forget(through: Floor(time: time + 1), in: file.db) }
+        #expect(try clockCount(file) == 0)
+        let row = try #require(try rows(file).first)
+        #expect(row.life.stamp == .floor)
+        // What is written later is above the floor, whatever the clock says.
+        try file.run("UPDATE parent SET name = 5 WHERE id = 'a'")
+        let change = try #require(try file.stamped(clockOffset: -1_000_000_000).first)
+        #expect(change.registers.allSatisfy { $0.stamp.milliseconds > time + 1 })
+    }
+
+    @Test func `a floor keeps the clocks that are above it`() throws {
+        let file = try file()
+        try file.run("INSERT INTO parent VALUES ('a', 1, 'x')")
+        _ = try file.stamped()
+        let floor = Floor(time: try file.capture.lastTime(in: file.db) >> 16)
+        try file.run("UPDATE parent SET name = 2 WHERE id = 'a'")
+        _ = try file.stamped(clockOffset: 60_000)
+        try file.write { try file.capture.forget(through: floor, in: file.db) }
+        let row = try #require(try rows(file).first)
+        #expect(row.life.stamp == .floor)
+        let stamps = Dictionary(
+            uniqueKeysWithValues: row.registers.map { ($0.columns[0], $0.stamp) })
+        #expect(stamps["code"] == .floor)
+        #expect(try #require(stamps["name"]) > .floor)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import SecureSync
+import Testing
+
+@Suite struct SnapshotManifestTests {
+    private let members = BatchSamples.members
+
+    private var manifest: SnapshotManifest {
+        let hash = Data(repeating: 7, count: 32)
+        return SnapshotManifest(
+            time: BatchSamples.time, schema: 3,
+            declaration: Declaration(
+                number: 9, heads: [members[0]: 5, members[1]: 2],
+                floor: Floor(heads: [members[0]: 4], time: 1000),
+                logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
+                closed: [members[1]: 2]),
+            logs: [
+                members[0]: .init(
+                    hash: hash, heard: 77, promises: [.init(number: 4, time: 1000)],
+                    published: [members[1]: 2, .none: 8]),
+                members[1]: .init(
+                    hash: hash, heard: 1, promises: [.init(number: 2, time: 5)], published: [:]),
+                members[2]: .init(
+                    hash: Data(count: 32), heard: 0, promises: [], published: [:]),
+            ],
+            rows: .init(
+                name: Data(count: 16), epoch: 2, parts: [.init(size: 12, hash: hash)]))
+    }
+
+    @Test func `what is written is read`() throws {
+        let read = try SnapshotManifest(decoding: manifest.encoded(), number: 9)
+        #expect(read == manifest)
+    }
+
+    @Test func `a manifest that is cut or longer is refused`() {
+        let bytes = manifest.encoded()
+        for count in bytes.indices {
+            #expect(throws: CBORError.self) {
+                try SnapshotManifest(decoding: Array(bytes.prefix(count)), number: 9)
+            }
+        }
+        #expect(throws: CBORError.self) {
+            try SnapshotManifest(decoding: bytes + [0], number: 9)
+        }
+    }
+
+    @Test func `no changed byte ends the reading in a trap`() {
+        let bytes = manifest.encoded()
+        var refused = 0
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[index] ^= 1 << bit
+                do {
+                    let read = try SnapshotManifest(decoding: changed, number: 9)
+                    // One content has one form.
+                    #expect(read.encoded() == changed)
+                } catch { refused += 1 }
+            }
+        }
+        #expect(refused > bytes.count)
+    }
+
+    @Test func `a member enters once, and nothing else changes`() throws {
+        let new = try #require(MemberID(Array(repeating: 9, count: 16)))
+        let next = try #require(manifest.entering(new, at: 5))
+        #expect(next.declaration.number == 10)
+        #expect(next.declaration.heads == manifest.declaration.heads)
+        #expect(next.rows == manifest.rows)
+        #expect(next.entering(new, at: 6) == nil)
+        #expect(manifest.entering(members[1], at: 5) == nil)
+        #expect(try SnapshotManifest(decoding: next.encoded(), number: 10) == next)
+    }
+}
