@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-worlds
+.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -116,6 +116,13 @@ mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: 
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
 	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
 	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
+
+sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, copies, snapshots (WORLDS=10000, FIRST=0)
+	$(CAMPAIGN) SECURESTORAGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_FIRST_WORLD=$(or $(FIRST),0) \
+	Scripts/run-tests --filter SyncWorldTests
+
+sync-kills: setup ## four programs that sync through one store and are killed (KILLS=10000; STORES=1: also the servers)
+	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) $(WITH_STORES) Scripts/run-tests --filter SyncKillTests
 
 sync-worlds: setup ## merging members in random worlds, against the definitions (WORLDS=10000, FIRST=1)
 	$(CAMPAIGN) SECURESTORAGE_MERGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_MERGE_FIRST=$(or $(FIRST),1) \
