@@ -20,8 +20,6 @@ struct Inbox {
     private var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
     private var covered: Floor.Heads = [:]
-    /// The last own batch that the rows have, while others of this log are read again.
-    private var replay: LogHead?
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     private var adopts = false
 
@@ -84,15 +82,15 @@ struct Inbox {
     }
 
     private mutating func begin(_ outcome: inout Outcome) async throws {
-        let (place, own, isIncomplete) = try await database.read { [keys] db in
+        let (place, own, hasPending) = try await database.read { [keys] db in
             let journal = SyncJournal(db)
             return (
-                try journal.place(), try journal.head(of: keys.member), try journal.isIncomplete()
+                try journal.place(), try journal.head(of: keys.member), try journal.hasPending()
             )
         }
         guard let place else { throw SyncError.notAMember }
         adopted = try await database.read { try SyncJournal($0).adopted() }
-        adopts = place.entered > 0 && !isIncomplete
+        adopts = place.entered > 0 && !hasPending
         try await findSnapshots()
         try await openLogs(&outcome)
         guard place.entered > 0 else { return }
@@ -100,12 +98,6 @@ struct Inbox {
             try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
         }
         try await checkOwnLog(sent: sent)
-        replay = try await database.read { [keys] in try SyncJournal($0).replay(of: keys.member) }
-        if let replay {
-            var log = LogReader(replay)
-            try await log.list(store, group: keys.group, covered: replay.number)
-            logs[keys.member] = log
-        }
         if let declaration = adopted?.manifest.declaration, !declaration.isOpen(keys.member) {
             throw OtherCopy()
         }
@@ -238,19 +230,6 @@ struct Inbox {
         guard next.head.number <= limits[member] ?? .max else { return false }
         guard try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
-        if member == keys.member {
-            try await database.write { db in
-                let journal = SyncJournal(db)
-                try Outbox.seal(keys, capture, in: db)
-                let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
-                _ = try capture.apply(next.changes.map(floor.reduced), in: db)
-                try journal.setReplay(next.head)
-            }
-            replay = next.head
-            log.advance()
-            logs[member] = log
-            return true
-        }
         outcome.rows += try await database.write { db in
             let journal = SyncJournal(db)
             // Another process may have applied it.
@@ -298,11 +277,7 @@ struct Inbox {
                 }
                 continue
             }
-            if head.member == keys.member, let replay, replay.number < head.number,
-                number >= head.number
-            {
-                isReady = false
-            } else if number < head.number {
+            if number < head.number {
                 if head.member == keys.member { throw OtherCopy() }
                 // A member that counts has applied it, so it counts for all.
                 if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }

@@ -36,6 +36,11 @@ struct Outbox: Sendable {
         _ = try capture.settle(after: changes, in: db)
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
+        guard place.entered > 0 else {
+            // Its log does not begin yet: see SnapshotLoading.
+            try journal.addPending(changes)
+            return 0
+        }
         guard !changes.isEmpty || evenHeadsAlone || place.owesHeads else { return 0 }
         try seal(changes, keys, capture, to: journal)
         return changes.count

@@ -68,51 +68,97 @@ struct SnapshotLoading: Sendable {
     ) throws {
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
-        let (declaration, floor) = (
-            snapshot.manifest.declaration, snapshot.manifest.declaration.floor
-        )
+        if place.entered > 0, snapshot.manifest.declaration.isOpen(place.member) {
+            try join(snapshot, files, place, in: db)
+        } else {
+            try replace(snapshot, files, place, sent, in: db)
+        }
+        try journal.setAdopted(snapshot)
+    }
+
+    /// Joins the rows of a snapshot with those of a file whose log goes on.
+    ///
+    /// Its log holds the floor: so nothing in the file is below the floor that others do not know,
+    /// and a row that the snapshot lacks is one that the file has newer news of.
+    private func join(
+        _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
+        in db: SecureDatabaseStore
+    ) throws {
+        let journal = SyncJournal(db)
+        let manifest = snapshot.manifest
+        try Outbox.seal(keys, capture, in: db)
+        try capture.forget(through: manifest.declaration.floor, in: db)
+        try journal.joinLogs(of: manifest)
+        // What lost is news only if the snapshot's writer did not know it.
+        let known = try journal.promise(
+            of: place.member, manifest.declaration.heads[place.member, default: 0])
+        let last = Stamp.time(milliseconds: known) | 0xffff
+        try read(manifest, files) { changes in
+            _ = try capture.apply(changes, in: db) {
+                $0.stamp.member == place.member && $0.stamp.time > last
+            }
+        }
+    }
+
+    /// Replaces the file's rows by those of a snapshot.
+    ///
+    /// What only this file has written stays to be seen where it can: new rows, below all that comes
+    /// with the logs, and edits of rows that the snapshot has.
+    private func replace(
+        _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
+        _ sent: [RowChange], in db: SecureDatabaseStore
+    ) throws {
+        let journal = SyncJournal(db)
+        let declaration = snapshot.manifest.declaration
         // What is stamped now has to be above the floor.
-        try capture.promise(upTo: floor.time, in: db)
+        try capture.promise(upTo: declaration.floor.time, in: db)
         let new = try capture.stamp(in: db)
-        let goesOn = place.entered > 0 && declaration.isOpen(place.member)
-        if goesOn, !new.isEmpty { try Outbox.seal(new, keys, capture, to: journal) }
-        let ownHead = try journal.head(of: place.member)
-        var own = try journal.takePending() + sent
+        var own = try sent + journal.takePending()
         for batch in try journal.outgoing() {
             let sealed = try SealedBatch(reading: batch.bytes)
             own += try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch)).changes
         }
-        if !goesOn { try journal.addPending(own + new) }
-
         try capture.removeAllRows(in: db)
         try capture.removeAllMerging(in: db)
+        try journal.removeAllOutgoing()
         try journal.setLogs(of: snapshot.manifest)
-        if goesOn {
-            try journal.setHead(ownHead)
-            try journal.setReplay(
-                LogHead(
-                    member: place.member, number: declaration.heads[place.member, default: 0],
-                    hash: snapshot.manifest.logs[place.member]?.hash ?? Data(count: 32)))
-        } else {
-            try journal.setReplay(nil)
-            try journal.removeAllOutgoing()
+        try capture.forget(through: declaration.floor, in: db)
+        try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
+
+        let rows = OwnRows(own + new, of: place.member)
+        var pending: [RowChange] = []
+        for change in rows.changes {
+            let isThere = try capture.life(of: change, in: db) != nil
+            if OwnRows.isInsertion(change) {
+                if isThere, place.keepsRows {
+                    try capture.noteLost(change, .replaced, in: db)
+                    continue
+                }
+                if !isThere { _ = try capture.apply([rows.early(change)], in: db) }
+            } else if isThere, let stands = declaration.standing(change, rowIsThere: true) {
+                _ = try capture.apply([stands], in: db)
+            }
+            pending.append(change)
         }
-        try capture.forget(through: floor, in: db)
+        try journal.addPending(pending)
+    }
+
+    private func read(
+        _ manifest: SnapshotManifest, _ files: [URL], _ body: ([RowChange]) throws -> Void
+    ) throws {
+        let floor = manifest.declaration.floor
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
-                group: keys.group, rows: snapshot.manifest.rows.name, part: UInt64(index + 1))
+                group: keys.group, rows: manifest.rows.name, part: UInt64(index + 1))
             do {
                 try SnapshotPart.read(
-                    try Data(contentsOf: file), number: index + 1, of: snapshot.manifest.rows,
-                    group: keys.group, key: keys.key(ofEpoch: snapshot.manifest.rows.epoch)
-                ) { changes in
-                    _ = try capture.apply(changes.map(floor.reduced), in: db)
-                }
+                    try Data(contentsOf: file), number: index + 1, of: manifest.rows,
+                    group: keys.group, key: keys.key(ofEpoch: manifest.rows.epoch)
+                ) { try body($0.map(floor.reduced)) }
             } catch let error as CBORError {
                 throw SyncError.damaged(name, error.reason)
             }
         }
-        try journal.setAdopted(snapshot)
     }
 
     /// Puts onto the rows what only this file has written, once the logs are read; in a write
@@ -123,35 +169,25 @@ struct SnapshotLoading: Sendable {
         _ keys: GroupKeys, _ capture: Capture, in db: SecureDatabaseStore
     ) throws {
         let journal = SyncJournal(db)
+        try Outbox.seal(keys, capture, in: db)
         guard let place = try journal.place(), let adopted = try journal.adopted() else { return }
         let declaration = adopted.manifest.declaration
-        if place.entered > 0, try journal.replay(of: place.member) != nil {
-            // The log goes on, and what is in the store of it was read: this is the rest.
-            try Outbox.seal(keys, capture, in: db)
-            for batch in try journal.outgoing() {
-                let sealed = try SealedBatch(reading: batch.bytes)
-                let body = try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch))
-                _ = try capture.apply(body.changes.map(declaration.floor.reduced), in: db)
-            }
-            try journal.setReplay(nil)
-        }
-        let pending = try journal.takePending()
-        guard !pending.isEmpty else { return }
-        try Outbox.seal(keys, capture, in: db)
+        let rows = OwnRows(try journal.takePending(), of: place.member)
         let time = max(
             Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
         let anew = Stamp(time: time, member: place.member)
         var standing: [RowChange] = []
-        for change in pending {
-            let isThere = try capture.isThere(change, in: db)
-            let isInsertion =
-                change.life.isAlive && !change.registers.isEmpty
-                && change.registers.allSatisfy { $0.stamp == change.life.stamp }
-            if place.keepsRows, isInsertion, isThere {
-                try capture.noteLost(change, .replaced, in: db)
-            } else if let stands = declaration.standing(change, rowIsThere: isThere)
-                ?? (isInsertion && !isThere ? change.begun(at: anew) : nil)
-            {
+        for change in rows.changes {
+            let life = try capture.life(of: change, in: db)
+            let isOurs = life == nil || life == rows.earlyStamp || life == change.life.stamp
+            var stands = declaration.standing(change, rowIsThere: life != nil)
+            if OwnRows.isInsertion(change) {
+                // If another one has come with the logs, that is listed already.
+                if place.keepsRows, !isOurs { continue }
+                if isOurs { stands = stands.flatMap { $0.life.stamp > .floor ? $0 : nil } }
+                if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
+            }
+            if let stands {
                 _ = try capture.apply([stands], in: db)
                 standing.append(stands)
             } else {
@@ -159,17 +195,5 @@ struct SnapshotLoading: Sendable {
             }
         }
         if !standing.isEmpty { try Outbox.seal(standing, keys, capture, to: journal) }
-    }
-}
-
-extension RowChange {
-    /// An insertion that nobody has seen, as one of now: below the floor it would say nothing.
-    fileprivate func begun(at stamp: Stamp) -> RowChange {
-        var change = self
-        change.life = .init(stamp: stamp, isAlive: true)
-        for index in change.registers.indices {
-            (change.registers[index].stamp, change.registers[index].known) = (stamp, nil)
-        }
-        return change
     }
 }

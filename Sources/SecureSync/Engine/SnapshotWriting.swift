@@ -78,7 +78,7 @@ struct SnapshotWriting: Sendable {
             // A row that waits for a stamp has a value under the stamp of the one before it, and
             // batches that are not in the store would be in the snapshot.
             guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil,
-                try !journal.isIncomplete(), try journal.outgoingSize().batches == 0
+                try !journal.hasPending(), try journal.outgoingSize().batches == 0
             else { return nil }
             guard adopted.number == known else { return nil }
             var declaration = adopted.manifest.declaration

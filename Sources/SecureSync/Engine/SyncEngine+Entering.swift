@@ -147,8 +147,8 @@ extension SyncEngine {
 
     /// Puts onto the rows what only this file has written, once the logs are read.
     func completeRows(_ keys: GroupKeys) async throws {
-        let isIncomplete = try await database.read { try SyncJournal($0).isIncomplete() }
-        guard isIncomplete else { return }
+        let hasPending = try await database.read { try SyncJournal($0).hasPending() }
+        guard hasPending else { return }
         try await database.write { [capture] db in
             try SnapshotLoading.putPending(keys, capture, in: db)
         }

@@ -50,21 +50,33 @@ extension SyncJournal {
         for table in ["head", "mention", "log"] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
         }
+        try joinLogs(of: manifest)
+    }
+
+    /// Goes on from what a snapshot contains, where that is more than what this file has applied.
+    func joinLogs(of manifest: SnapshotManifest) throws {
         for (member, log) in manifest.logs {
-            if let number = manifest.declaration.heads[member] {
+            let number = manifest.declaration.heads[member, default: 0]
+            if number > (try head(of: member).number) {
                 try setHead(LogHead(member: member, number: number, hash: log.hash))
+                try setHeard(member, at: log.heard)
             }
-            try setHeard(member, at: log.heard)
-            for promise in log.promises {
-                try db.executeUpdate(
-                    """
-                    INSERT INTO securestorage_sync_log (member, number, hash, time)
-                    VALUES (?1, ?2, x'', ?3) ON CONFLICT (member, number) DO UPDATE SET time = ?3
-                    """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
-            }
+            try addPromises(log.promises, of: member)
             for (other, number) in log.published {
                 try setMention(by: member, of: other, number)
             }
+        }
+    }
+
+    private func addPromises(
+        _ promises: [SnapshotManifest.Promise], of member: MemberID
+    ) throws {
+        for promise in promises {
+            try db.executeUpdate(
+                """
+                INSERT INTO securestorage_sync_log (member, number, hash, time)
+                VALUES (?1, ?2, x'', ?3) ON CONFLICT (member, number) DO UPDATE SET time = ?3
+                """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
         }
     }
 
@@ -154,39 +166,13 @@ extension SyncJournal {
     }
 }
 
-// MARK: - Own changes that the rows lack
+// MARK: - Own changes that wait
 
-// What this file has written and its rows lack since a snapshot was loaded. If its log goes on, it
-// is read again as the others are, since they may have changed rows that came with it. If another
-// log begins, nobody knows it, and it is put onto the rows when the logs are read.
+// What only this file has written when its log begins anew. It is put onto the rows of a snapshot
+// when the logs are read, since it may change rows that came with those.
 extension SyncJournal {
-    /// The last own batch that the rows have; nil if they have all.
-    func replay(of member: MemberID) throws -> LogHead? {
-        let rows = try db.executeQuery("SELECT number, hash FROM securestorage_sync_replay")
-        defer { rows.close() }
-        guard try rows.next(), let number = rows.uint64(forColumnIndex: 0),
-            let hash = rows.data(forColumnIndex: 1)
-        else { return nil }
-        return LogHead(member: member, number: number, hash: hash)
-    }
-
-    func setReplay(_ head: LogHead?) throws {
-        guard let head else {
-            try db.executeUpdate("DELETE FROM securestorage_sync_replay")
-            return
-        }
-        try db.executeUpdate(
-            "INSERT OR REPLACE INTO securestorage_sync_replay (id, number, hash) VALUES (1, ?, ?)",
-            values: [Int64(head.number), head.hash])
-    }
-
-    /// Whether the rows lack something that this file has written.
-    func isIncomplete() throws -> Bool {
-        try db.int(
-            forQuery: """
-                SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)
-                OR EXISTS (SELECT 1 FROM securestorage_sync_replay)
-                """) == 1
+    func hasPending() throws -> Bool {
+        try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)") == 1
     }
 
     func addPending(_ changes: [RowChange]) throws {

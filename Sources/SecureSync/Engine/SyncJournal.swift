@@ -22,8 +22,6 @@ struct SyncJournal {
             CREATE TABLE IF NOT EXISTS securestorage_sync_snapshot (
               id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, writer BLOB NOT NULL,
               hash BLOB NOT NULL, content BLOB NOT NULL);
-            CREATE TABLE IF NOT EXISTS securestorage_sync_replay (
-              id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, hash BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_pending (
               id INTEGER PRIMARY KEY, content BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_draft (
@@ -107,7 +105,7 @@ struct SyncJournal {
     /// Forgets the group, not the rows.
     func leave() throws {
         for table in [
-            "group", "chain", "out", "head", "mention", "log", "snapshot", "replay", "pending",
+            "group", "chain", "out", "head", "mention", "log", "snapshot", "pending",
             "draft",
         ] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")

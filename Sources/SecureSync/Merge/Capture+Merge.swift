@@ -4,7 +4,8 @@ extension Capture {
     /// Joins other members' changes into the file; in a write transaction, after ``stamp(in:)`` and
     /// ``settle(after:in:)`` of what it returned.
     ///
-    /// Each change comes once, after all that its writer knew of. All changes of one transaction
+    /// Each change comes once, after all that its writer knew of; if not, `isListed` tells which of
+    /// the values that lose are conflicts. All changes of one transaction
     /// come in one call, so that no other state is ever seen. Nothing of it is captured, and
     /// foreign keys are checked when the transaction ends. If it fails, the transaction must be
     /// rolled back.
@@ -12,10 +13,12 @@ extension Capture {
     /// - Throws: `SyncError.damaged` for bookkeeping that cannot be read;
     /// `SyncError.captureWasOff`.
     package func apply(
-        _ changes: [RowChange], in db: SecureDatabaseStore
+        _ changes: [RowChange], in db: SecureDatabaseStore,
+        listing isListed: @escaping (LostValues) -> Bool = { _ in true }
     ) throws -> MergeReport {
         guard !changes.isEmpty else { return MergeReport() }
         return try merging(in: db) { merger in
+            merger.isListed = isListed
             for change in changes { try merger.apply(change) }
         }
     }
@@ -98,9 +101,13 @@ extension Capture {
         _ = try merging(in: db) { try $0.noteAllParked() }
     }
 
-    /// Whether a row of this key is alive, in its table or held back.
-    package func isThere(_ change: RowChange, in db: SecureDatabaseStore) throws -> Bool {
-        try state(of: change, in: db) != nil
+    /// The birth of a row that is alive, in its table or held back; nil if there is none.
+    package func life(of change: RowChange, in db: SecureDatabaseStore) throws -> Stamp? {
+        guard try state(of: change, in: db) != nil,
+            let shape = try shapes(in: db).first(where: { $0.name.isSameName(as: change.table) })
+        else { return nil }
+        let clocks = try ClockTable(of: shape, members: MemberNumbers(in: db), in: db)
+        return try clocks.clock(of: change.key)?.life ?? .floor
     }
 
     /// Lists a change of this file as one that has lost as a whole; nothing if the row has its

@@ -38,6 +38,8 @@ final class Merger {
     private var referred: [Referred: [SQLiteValue]] = [:]
     /// False for changes that waited for a migration.
     var recordsConflicts = true
+    /// Whether what has lost is a conflict.
+    var isListed: (LostValues) -> Bool = { _ in true }
 
     private struct Referred: Hashable {
         var table: Int
@@ -131,7 +133,7 @@ final class Merger {
                 state.cells[column] = nil
             }
         }
-        let lost = state.merge(change)
+        let lost = state.merge(change).filter(isListed)
         if recordsConflicts {
             for lost in lost { try conflicts.add(lost, table.shape.name, change.key) }
             report.conflicts += lost.count

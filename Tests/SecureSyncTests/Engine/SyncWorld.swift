@@ -10,8 +10,9 @@ struct SyncWorld {
     private(set) var devices: [WorldDevice] = []
     /// What has happened in it.
     private(set) var seen: Set<Event> = []
-    /// The names of devices of which there are copies.
-    private var copied: Set<String> = []
+    /// The names of devices that may be removed without knowing it: of which there are copies, or
+    /// whose removal had no answer.
+    private var mayBeGone: Set<String> = []
     private(set) var log: [String] = []
     /// Files as they were, by the names of their devices.
     private var backups: [String: TemporaryDatabase] = [:]
@@ -143,22 +144,22 @@ struct SyncWorld {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient {
             log.append("\(device.name): \(error)")
-        } catch SyncError.notAMember where isCopied(device) {
+        } catch SyncError.notAMember where isPerhapsGone(device) {
             // Its other copy was removed before this one was a member of its own.
             log.append("\(device.name): is removed")
             devices.removeAll { $0 === device }
         }
     }
 
-    private func isCopied(_ device: WorldDevice) -> Bool {
-        !device.isOriginal || copied.contains(device.name)
+    private func isPerhapsGone(_ device: WorldDevice) -> Bool {
+        !device.isOriginal || mayBeGone.contains(device.name)
     }
 
     private mutating func copy(_ device: WorldDevice) async throws {
         guard devices.count < 6 else { return }
         let copy = try WorldDevice(copyOf: device, "d\(count)")
         count += 1
-        copied.insert(device.name)
+        mayBeGone.insert(device.name)
         log.append("\(copy.name): a copy of \(device.name)")
         devices.append(copy)
     }
@@ -170,7 +171,7 @@ struct SyncWorld {
             return
         }
         log.append("\(device.name): is restored")
-        copied.insert(device.name)
+        mayBeGone.insert(device.name)
         try device.restore(backup)
     }
 
@@ -202,6 +203,8 @@ struct SyncWorld {
             guard let own = try await device.engine.members().first(where: \.isThisDevice),
                 let member = members.first(where: { $0.id == own.id }), !member.isThisDevice
             else { return }
+            // It may be gone although the answer is lost.
+            mayBeGone.insert(device.name)
             try await host.engine.remove(member)
             log.append("\(device.name): removed by \(host.name)")
             devices.removeAll { $0 === device }
@@ -239,7 +242,7 @@ struct SyncWorld {
                     let report = try await device.engine.syncOnce()
                     note(report)
                     if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
-                } catch SyncError.notAMember where isCopied(device) {
+                } catch SyncError.notAMember where isPerhapsGone(device) {
                     devices.removeAll { $0 === device }
                     isQuiet = false
                 }
