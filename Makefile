@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills
+.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -148,6 +148,12 @@ bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a resto
 bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks (FOLDER=/mnt/disk)
 	swift build -c release --product SyncFigures --scratch-path .build/sync
 	.build/sync/release/SyncFigures $(FOLDER)
+
+bench-join: setup ## what joining a group costs: time and memory of a device that reads all rows (ROWS=1000000)
+	swift build -c release --product SyncFigures --scratch-path .build/sync
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	code=$$(.build/sync/release/SyncFigures found "$$folder" $(or $(ROWS),1000000)) && \
+	.build/sync/release/SyncFigures join "$$folder" "$$code"
 
 bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
 	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"

@@ -12,6 +12,16 @@ let rounds = 7
 let ids = (0..<rowCount).map { _ in Data((0..<16).map { _ in UInt8.random(in: 0 ... .max) }) }
 let text = String(repeating: "t", count: 150)
 
+if CommandLine.arguments.count == 4 {
+    let arguments = CommandLine.arguments
+    let folder = URL(fileURLWithPath: arguments[2], isDirectory: true)
+    switch arguments[1] {
+    case "found": try await JoinFigures.found(Int(arguments[3]) ?? 0, in: folder)
+    default: try await JoinFigures.join(arguments[3], in: folder)
+    }
+    exit(0)
+}
+
 struct Times {
     var insert = Double.infinity
     var update = Double.infinity

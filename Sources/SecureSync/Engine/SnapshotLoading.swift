@@ -126,20 +126,22 @@ struct SnapshotLoading: Sendable {
         try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
 
         let rows = OwnRows(own + new, of: place.member)
-        var pending: [RowChange] = []
+        let known = try KnownRows(capture, in: db)
+        var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
-            let isThere = try capture.life(of: change, in: db) != nil
+            let isThere = try known.life(of: change) != nil
             if OwnRows.isInsertion(change) {
                 if isThere, place.keepsRows {
-                    try capture.noteLost(change, .replaced, in: db)
+                    try capture.noteLost(change, .replaced, known, in: db)
                     continue
                 }
-                if !isThere { _ = try capture.apply([rows.early(change)], in: db) }
+                if !isThere { seen.append(rows.early(change)) }
             } else if isThere, let stands = declaration.standing(change, rowIsThere: true) {
-                _ = try capture.apply([stands], in: db)
+                seen.append(stands)
             }
             pending.append(change)
         }
+        _ = try capture.apply(seen, in: db)
         try journal.addPending(pending)
     }
 
@@ -176,9 +178,10 @@ struct SnapshotLoading: Sendable {
         let time = max(
             Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
         let anew = Stamp(time: time, member: place.member)
+        let known = try KnownRows(capture, in: db)
         var standing: [RowChange] = []
         for change in rows.changes {
-            let life = try capture.life(of: change, in: db)
+            let life = try known.life(of: change)
             let isOurs = life == nil || life == rows.earlyStamp || life == change.life.stamp
             var stands = declaration.standing(change, rowIsThere: life != nil)
             if OwnRows.isInsertion(change) {
@@ -188,12 +191,12 @@ struct SnapshotLoading: Sendable {
                 if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
             }
             if let stands {
-                _ = try capture.apply([stands], in: db)
                 standing.append(stands)
             } else {
-                try capture.noteLost(change, .deleted, in: db)
+                try capture.noteLost(change, .deleted, known, in: db)
             }
         }
+        _ = try capture.apply(standing, in: db)
         if !standing.isEmpty { try Outbox.seal(standing, keys, capture, to: journal) }
     }
 }

@@ -101,22 +101,14 @@ extension Capture {
         _ = try merging(in: db) { try $0.noteAllParked() }
     }
 
-    /// The birth of a row that is alive, in its table or held back; nil if there is none.
-    package func life(of change: RowChange, in db: SecureDatabaseStore) throws -> Stamp? {
-        guard try state(of: change, in: db) != nil,
-            let shape = try shapes(in: db).first(where: { $0.name.isSameName(as: change.table) })
-        else { return nil }
-        let clocks = try ClockTable(of: shape, members: MemberNumbers(in: db), in: db)
-        return try clocks.clock(of: change.key)?.life ?? .floor
-    }
-
     /// Lists a change of this file as one that has lost as a whole; nothing if the row has its
     /// values.
     package func noteLost(
-        _ change: RowChange, _ reason: LostValues.Reason, in db: SecureDatabaseStore
+        _ change: RowChange, _ reason: LostValues.Reason, _ rows: KnownRows,
+        in db: SecureDatabaseStore
     ) throws {
         try MergeTables.create(in: db)
-        let values = try state(of: change, in: db)
+        let values = try rows.values(of: change)
         let lost = change.registers.flatMap { register in
             zip(register.columns, register.values).filter { column, value in
                 guard let values else { return true }
@@ -131,21 +123,5 @@ extension Capture {
                 winner: .floor, reason: reason),
             change.table, change.key)
         try list.trim()
-    }
-
-    /// The values of a row, by the keys of its columns' names; nil if it is not there.
-    private func state(
-        of change: RowChange, in db: SecureDatabaseStore
-    ) throws -> [String: SQLiteValue]? {
-        guard let shape = try shapes(in: db).first(where: { $0.name.isSameName(as: change.table) })
-        else { return nil }
-        var found = try RowReader(shape, in: db).row(of: change.key)?.columns
-        if found == nil, try MergeTables.areThere(in: db) {
-            found = try ParkedRows(db: db).entry(shape.number, RowKey(change.key))?.values
-        }
-        return found.map { columns in
-            Dictionary(
-                columns.map { ($0.key.sqlNameKey, $0.value) }, uniquingKeysWith: { $1 })
-        }
     }
 }

@@ -9,7 +9,7 @@ package import SecureKeys
 package struct SnapshotPart {
     static let magic = Data("SSP".utf8) + [1]
     /// About the size of a part; one row may make it larger.
-    static let size = 8 << 20
+    static let size = 2 << 20
 
     /// Seals rows into parts, and hands each over when it is full.
     package struct Writer {

@@ -44,13 +44,13 @@ import Testing
         }
     }
 
-    @Test func `a large content is in several parts of about 8 MiB`() throws {
+    @Test func `a large content is in several parts of about 2 MiB`() throws {
         let changes = (0..<30).map {
             BatchSamples.insertion($0, [("body", .blob(Data(count: 1 << 20)))])
         }
         let (parts, _) = try write(changes)
         #expect(parts.count > 2)
-        #expect(parts.allSatisfy { $0.count < 10 << 20 })
+        #expect(parts.allSatisfy { $0.count < 4 << 20 })
         #expect(try parts.enumerated().flatMap { try read($1, $0 + 1) } == changes)
     }
 

@@ -1,0 +1,63 @@
+import Foundation
+import SecureKeys
+import SecureStorage
+import SecureSync
+
+/// What it costs to found a group with many rows, and to join it: in two programs, so that the
+/// memory of each is known.
+enum JoinFigures {
+    /// Founds a group, and prints an invitation.
+    static func found(_ count: Int, in folder: URL) async throws {
+        let (pool, engine) = try open("founder", in: folder)
+        try await pool.write { db in
+            let insert = try db.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
+            for number in 0..<count {
+                let id = Data((0..<16).map { _ in UInt8.random(in: 0 ... .max) })
+                try insert.executeUpdate(values: [id, text, number, 1_700_000_000_000 + number])
+            }
+        }
+        let start = ContinuousClock.now
+        try await engine.createGroup(deviceName: "founder")
+        let time = ContinuousClock.now - start
+        print(try await engine.invite(.once).code)
+        FileHandle.standardError.write(
+            Data("found \(count) rows: \(time), \(memory()) MiB\n".utf8))
+    }
+
+    /// Joins it, and reads all rows.
+    static func join(_ code: String, in folder: URL) async throws {
+        let (pool, engine) = try open("joiner", in: folder)
+        let before = memory()
+        let start = ContinuousClock.now
+        try await engine.join(
+            SyncInvitation(code: code), deviceName: "joiner", localRows: .discard)
+        try await engine.syncOnce()
+        let time = ContinuousClock.now - start
+        let count = try await pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") ?? 0 }
+        print("join \(count) rows: \(time), at most \(memory()) MiB, \(before) before")
+    }
+
+    private static func open(
+        _ name: String, in folder: URL
+    ) throws -> (SecureDatabasePool, SyncEngine) {
+        let keys = try FileKeyStore(directory: folder.appendingPathComponent(name + ".keys"))
+        let pool = SecureDatabasePool(url: folder.appendingPathComponent(name + ".db"))
+        try pool.open(with: .raw(SecretBytes.random(count: 32)))
+        try pool.write { db in
+            try db.executeStatements(
+                "CREATE TABLE note (id BLOB PRIMARY KEY NOT NULL, text TEXT, n INTEGER, at INTEGER)"
+            )
+        }
+        var tables = SyncedTables()
+        tables.add("note")
+        let store = DirectoryObjectStore(directory: folder.appendingPathComponent("store"))
+        return (pool, try SyncEngine(pool, tables: tables, store: store, keyStore: keys))
+    }
+
+    /// The most memory that the process had, in MiB; 0 where `/proc` is not mounted.
+    private static func memory() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
+    }
+}

@@ -1,0 +1,47 @@
+package import SecureStorage
+
+/// Looks up rows that are alive, in their tables or held back.
+///
+/// To be used within one transaction, in which no table is made or changed.
+package final class KnownRows {
+    private let db: SecureDatabaseStore
+    private var tables: [String: Table] = [:]
+    private let parked: ParkedRows?
+
+    private struct Table {
+        var shape: TableShape
+        var rows: RowReader
+        var clocks: ClockTable
+    }
+
+    package init(_ capture: Capture, in db: SecureDatabaseStore) throws {
+        self.db = db
+        parked = try MergeTables.areThere(in: db) ? ParkedRows(db: db) : nil
+        let members = try MemberNumbers(in: db)
+        for shape in try capture.shapes(in: db) {
+            tables[shape.name.sqlNameKey] = Table(
+                shape: shape, rows: try RowReader(shape, in: db),
+                clocks: try ClockTable(of: shape, members: members, in: db))
+        }
+    }
+
+    /// The birth of a change's row; nil if there is none.
+    package func life(of change: RowChange) throws -> Stamp? {
+        guard let table = tables[change.table.sqlNameKey], try values(of: change) != nil else {
+            return nil
+        }
+        return try table.clocks.clock(of: change.key)?.life ?? .floor
+    }
+
+    /// The values of a change's row, by the keys of its columns' names; nil if there is none.
+    func values(of change: RowChange) throws -> [String: SQLiteValue]? {
+        guard let table = tables[change.table.sqlNameKey] else { return nil }
+        let found =
+            try table.rows.row(of: change.key)?.columns
+            ?? parked?.entry(table.shape.number, RowKey(change.key))?.values
+        return found.map { columns in
+            Dictionary(
+                columns.map { ($0.key.sqlNameKey, $0.value) }, uniquingKeysWith: { $1 })
+        }
+    }
+}
