@@ -102,7 +102,7 @@ struct PageCipher: Sendable {
     }
 
     func isAuthentic(_ page: UnsafeRawBufferPointer, number: UInt32) -> Bool {
-        hasRightHMAC(page, number) && (number > 1 || hasRightSizes(page))
+        hasRightHMAC(page, number) && (number > 1 || hasRightHeader(page))
     }
 
     /// Returns whether this first page, which the engine would accept, claims another page size, or
@@ -117,6 +117,14 @@ struct PageCipher: Sendable {
             $0.count == format.pageSize && !hasRightSizes($0)
                 && (format.hmac == nil || hasRightHMAC($0, 1))
         }
+    }
+
+    /// Whether the engine takes the header, which is not authenticated where it is plaintext.
+    private func hasRightHeader(_ page: UnsafeRawBufferPointer) -> Bool {
+        guard let header = decrypt(page, number: 1, upTo: 32) else { return false }
+        let plain = PlainHeader(header)
+        return DatabaseHeader.hasSizes(header, of: format) && plain.hasFractions
+            && plain.hasKnownVersion
     }
 
     private func hasRightSizes(_ page: UnsafeRawBufferPointer) -> Bool {

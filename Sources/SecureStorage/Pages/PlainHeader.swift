@@ -14,12 +14,19 @@ struct PlainHeader {
     /// the schema table follows.
     var isReadable: Bool {
         guard isSQLite, page.count >= 512 else { return false }
-        let fractions: [UInt8] = [64, 32, 32]
-        return Self.isPageSize(pageSize) && page[21..<24].elementsEqual(fractions)
-            && number(at: 44) <= 4 && number(at: 56) <= 3
+        return Self.isPageSize(pageSize) && hasFractions && number(at: 44) <= 4
+            && number(at: 56) <= 3
             && [BTreePage.Kind.tableLeaf, .tableInterior].contains(
                 BTreePage.Header(page, at: 100)?.kind)
     }
+
+    /// Whether the fractions of a page that payloads may take are those that every file has: SQLite
+    /// takes no other.
+    var hasFractions: Bool { page.count >= 24 && page[21..<24].elementsEqual([64, 32, 32]) }
+
+    /// Whether the engine can read the version of the file format: 1 for a rollback journal, 2 for a
+    /// write-ahead log.
+    var hasKnownVersion: Bool { page.count >= 20 && (1...2).contains(page[19]) }
 
     /// Whether pages of a database can have this size: a power of two from 512 to 65536.
     static func isPageSize(_ size: Int) -> Bool {

@@ -72,7 +72,7 @@ struct Inbox {
         }
         outcome.isComplete = outcome.failures.isEmpty && rest.isEmpty
         if !adopts, let adopted {
-            // What waits is put onto the rows after all logs, so that it does not meet half of a row.
+            // What waits is put onto the rows after all logs: it must not meet half of a row.
             let needed = rest.compactMap(\.next).flatMap(\.heads).filter { $0.member == .none }
             if needed.contains(where: { $0.number > adopted.number && $0.number <= lastSnapshot }) {
                 throw NeedsSnapshot()

@@ -102,8 +102,8 @@ struct SnapshotLoading: Sendable {
 
     /// Replaces the file's rows by those of a snapshot.
     ///
-    /// What only this file has written stays to be seen where it can: new rows, below all that comes
-    /// with the logs, and edits of rows that the snapshot has.
+    /// What only this file has written is still seen where it can be: new rows, below all that
+    /// comes with the logs, and edits of rows that the snapshot has.
     private func replace(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
         _ sent: [RowChange], in db: SecureDatabaseStore

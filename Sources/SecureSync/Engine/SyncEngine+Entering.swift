@@ -81,8 +81,9 @@ extension SyncEngine {
         return (place, (own, newest), numbers.last ?? own?.number ?? 0)
     }
 
-    /// The number of the newest snapshot in the store: up to it, one that is signed by a member that
-    /// goes may count.
+    /// The number of the newest snapshot in the store.
+    ///
+    /// One that a member has signed before it goes may count, and none after it.
     func newestSnapshot(of group: SyncGroup) async throws -> UInt64 {
         let own = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
         let snapshots = SnapshotStore(store: store, keys: try await group.keys())

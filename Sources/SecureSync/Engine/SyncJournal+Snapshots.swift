@@ -131,8 +131,9 @@ extension SyncJournal {
         return published
     }
 
-    /// The time of the last known batch of a log up to `number`: what was promised with that one was
-    /// promised with this one.
+    /// The time of the last known batch of a log up to `number`.
+    ///
+    /// What was promised with that one was promised with this one.
     func promise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
         try db.uint64(
             forQuery:

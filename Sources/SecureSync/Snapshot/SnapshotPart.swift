@@ -4,8 +4,8 @@ package import SecureKeys
 
 /// An object with rows of a snapshot: sealed frames, each with as many rows as a batch.
 ///
-/// Its bytes are those of `magic`, then for each frame its length in 4 bytes, the highest first, and
-/// the frame. The manifest has the hash of all.
+/// Its bytes are those of `magic`, then for each frame its length in 4 bytes, the highest first,
+/// and the frame. The manifest has the hash of all.
 package struct SnapshotPart {
     static let magic = Data("SSP".utf8) + [1]
     /// About the size of a part; one row may make it larger.

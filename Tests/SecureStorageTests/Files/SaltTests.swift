@@ -41,6 +41,34 @@ import TestSupport
 
     // MARK: - Keeping the salt
 
+    @Test func `a changed byte of a plaintext header is damage, unless the file opens`() throws {
+        try makeFile()
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        cipher.kdfIterations = 1000
+        let original = try Data(contentsOf: database.url)
+        var damaged = 0
+        // Byte 20, the reserved bytes, may have other values that the pages contradict.
+        for offset in 16..<32 where offset != 20 {
+            for change: UInt8 in [0x01, 0x10, 0x9b] {
+                var bytes = original
+                bytes[offset] ^= change
+                try bytes.write(to: database.url)
+                let finding = try SecureDatabaseStore.diagnose(
+                    at: database.url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)),
+                    cipher: cipher
+                ).finding
+                guard finding == .ok else {
+                    damaged += 1
+                    continue
+                }
+                #expect(throws: Never.self, "byte \(offset)") { try expectStored(open()) }
+            }
+        }
+        // The page's size, the version to read, and the three fractions.
+        #expect(damaged >= 6 * 3)
+    }
+
     @Test func `a file with a plaintext header opens a thousand times`() throws {
         try makeFile()
         for _ in 1...environmentNumber("SECURESTORAGE_OPENINGS", default: 1000) {
