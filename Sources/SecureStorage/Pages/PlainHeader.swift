@@ -24,8 +24,8 @@ struct PlainHeader {
     /// takes no other.
     var hasFractions: Bool { page.count >= 24 && page[21..<24].elementsEqual([64, 32, 32]) }
 
-    /// Whether the engine can read the version of the file format: 1 for a rollback journal, 2 for a
-    /// write-ahead log.
+    /// Whether the engine can read the version of the file format: 1 for a rollback journal, 2 for
+    /// a write-ahead log.
     var hasKnownVersion: Bool { page.count >= 20 && (1...2).contains(page[19]) }
 
     /// Whether pages of a database can have this size: a power of two from 512 to 65536.
