@@ -146,6 +146,39 @@ extension SyncEngine {
         return true
     }
 
+    /// Finds out, before anything is sent, whether a snapshot contains batches of this member that
+    /// this file has not sent.
+    ///
+    /// Those batches may be gone from the store: then their names are free again, and that they were
+    /// taken does not show at the creation.
+    ///
+    /// - Throws: `Outbox.OtherCopy`.
+    func findOtherCopy(_ keys: GroupKeys) async throws {
+        let (adopted, sent) = try await database.read { db in
+            let journal = SyncJournal(db)
+            return (try journal.adopted()?.number ?? 0, try journal.sentHead(of: keys.member))
+        }
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        let numbers = try await snapshots.numbers(after: adopted)
+        guard let newest = try await snapshots.newest(of: numbers) else { return }
+        let last = newest.manifest.declaration.heads[keys.member, default: 0]
+        guard last > sent.number else { return }
+        // The answer to a creation may have been lost.
+        let isOurs = try await database.write { db in
+            let journal = SyncJournal(db)
+            let batches = try journal.outgoing()
+            guard let batch = batches.first(where: { $0.number == last }),
+                try SealedBatch(reading: batch.bytes).hash
+                    == newest.manifest.logs[keys.member]?.hash
+            else { return false }
+            for batch in batches where batch.number <= last {
+                try journal.removeOutgoing(batch.number)
+            }
+            return true
+        }
+        guard isOurs else { throw Outbox.OtherCopy() }
+    }
+
     /// Puts onto the rows what only this file has written, once the logs are read.
     func completeRows(_ keys: GroupKeys) async throws {
         let hasPending = try await database.read { try SyncJournal($0).hasPending() }

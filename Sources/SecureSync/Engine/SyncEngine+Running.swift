@@ -64,6 +64,7 @@ extension SyncEngine {
 
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
         let outbox = Outbox(database: database, capture: capture, store: store)
+        try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
         var sent = try await outbox.upload()
         var inbox = Inbox(database, capture, store, keys)
