@@ -129,14 +129,17 @@ struct SnapshotLoading: Sendable {
         let known = try KnownRows(capture, in: db)
         var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
-            let isThere = try known.life(of: change) != nil
+            let life = try known.life(of: change)
+            let isThere = life != nil
             if OwnRows.isInsertion(change) {
                 if isThere, place.keepsRows {
                     try capture.noteLost(change, .replaced, known, in: db)
                     continue
                 }
                 if !isThere { seen.append(rows.early(change)) }
-            } else if isThere, let stands = declaration.standing(change, rowIsThere: true) {
+            } else if declaration.floor.isEdit(change, of: life),
+                let stands = declaration.standing(change, rowIsThere: true)
+            {
                 seen.append(stands)
             }
             pending.append(change)
@@ -189,6 +192,9 @@ struct SnapshotLoading: Sendable {
                 if place.keepsRows, !isOurs { continue }
                 if isOurs { stands = stands.flatMap { $0.life.stamp > .floor ? $0 : nil } }
                 if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
+            } else if change.life.isAlive, !declaration.floor.isEdit(change, of: life) {
+                // It would make a row of nothing but the edited columns.
+                stands = nil
             }
             if let stands {
                 standing.append(stands)
@@ -198,5 +204,12 @@ struct SnapshotLoading: Sendable {
         }
         _ = try capture.apply(standing, in: db)
         if !standing.isEmpty { try Outbox.seal(standing, keys, capture, to: journal) }
+    }
+}
+
+extension Floor {
+    /// Whether a change is an edit of a row with this birth: the row that its writer has seen.
+    fileprivate func isEdit(_ change: RowChange, of life: Stamp?) -> Bool {
+        life.map { reduced($0) == reduced(change.life.stamp) } ?? false
     }
 }
