@@ -149,8 +149,8 @@ extension SyncEngine {
     /// Finds out, before anything is sent, whether a snapshot contains batches of this member that
     /// this file has not sent.
     ///
-    /// Those batches may be gone from the store: then their names are free again, and that they were
-    /// taken does not show at the creation.
+    /// Those batches may be gone from the store: then their names are free again, and that they
+    /// were taken does not show at the creation.
     ///
     /// - Throws: `Outbox.OtherCopy`.
     func findOtherCopy(_ keys: GroupKeys) async throws {
