@@ -14,6 +14,12 @@ package struct MembershipState: Equatable, Sendable {
     package private(set) var last = Data(count: hashCount)
     /// The places that hold no valid entry: a sign that a stranger can write into the store.
     package private(set) var void: [UInt64] = []
+    /// The last place with an entry: what follows it is void, and no member's hash covers it yet.
+    package var lastEntry: UInt64 {
+        var number = count
+        for void in void.reversed() where void == number { number -= 1 }
+        return number
+    }
     /// All that were ever added, in their order.
     package private(set) var everyone: [ChainEntry.Member] = []
     private var origins: [MemberID: Origin] = [:]

@@ -60,6 +60,45 @@ package actor SyncGroup {
     /// - Throws: ``SyncError/storeHasForgotten(member:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
+        if state.count - state.lastEntry <= Self.fewVoid { try await readVoidAgain() }
+        do {
+            try await readOn()
+        } catch let error as SyncError where !error.isTransient {
+            guard try await readVoidAgain() else { throw error }
+            try await readOn()
+        }
+    }
+
+    /// Of so many void places at the end it is looked each time whether they still are: strangers
+    /// can make any number of them.
+    private static let fewVoid: UInt64 = 8
+
+    /// Forgets void places at the end which the store shows in another way now: it may have damaged
+    /// an entry on the way, and no entry of a member says that it was void.
+    ///
+    /// - Returns: Whether there were some.
+    @discardableResult
+    private func readVoidAgain() async throws -> Bool {
+        let (known, number) = (entries, state.lastEntry)
+        guard number > 0 else { return false }
+        for index in Int(number)..<known.count {
+            let name = SyncNames.chainEntry(group: id, number: UInt64(index + 1))
+            if let bytes = try await store.read(name),
+                MembershipState.kept(of: bytes) == known[index]
+            {
+                continue
+            }
+            // Another call may have read on.
+            guard entries == known else { return true }
+            var (state, taken) = (MembershipState(), [Data]())
+            for bytes in known[..<index] { try Self.take(bytes, id, &state, &taken) }
+            (self.state, entries) = (state, taken)
+            return true
+        }
+        return false
+    }
+
+    private func readOn() async throws {
         let prefix = SyncNames.chain(group: id)
         let known = state.count
         let names = try await store.listAll(

@@ -268,6 +268,32 @@ import Testing
         try await resumed.refresh()
     }
 
+    @Test func `an entry that was damaged on its way counts when the store shows it as it is`()
+        async throws
+    {
+        let store = ChainStore()
+        let phone = try await Device.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        try await phone.group.rotate()
+        let name = try #require(store.chain.last)
+        let genuine = try #require(store.all[name])
+        store.set(name, Data(genuine.reversed()))
+        try await laptop.group.refresh()
+        #expect(await laptop.group.state.void == [4])
+        #expect(await laptop.group.state.lastEntry == 3)
+        // After many of a stranger's, it is noticed with the next entry.
+        for number in UInt64(5)..<20 {
+            store.set(SyncNames.chainEntry(group: phone.group.id, number: number), Data([1]))
+        }
+        try await laptop.group.refresh()
+        #expect(await laptop.group.state.void.count == 16)
+        store.set(name, genuine)
+        try await phone.group.rotate()
+        try await laptop.group.refresh()
+        #expect(await laptop.group.state == phone.group.state)
+        #expect(await laptop.group.state.epoch == 3)
+    }
+
     @Test func `a hash does not pass for the entry that it is of`() async throws {
         let store = ChainStore()
         let phone = try await Device.founder(store)
