@@ -120,6 +120,7 @@ struct TableReading {
                 "the column \"\(name ?? "")\" of its key has the collation \(collation), which takes different bytes as one "
                     + "row; declare it COLLATE BINARY")
         }
+        let generated = Set(columns.filter(\.isGenerated).map(\.name.sqlNameKey))
         uniques = try indexes.filter { $0.origin != "pk" }.map { index in
             guard !index.isPartial else {
                 throw refusal("the unique index \"\(index.name)\" has a condition; use one without")
@@ -127,11 +128,28 @@ struct TableReading {
             let columns = index.columns.compactMap { $0 }
             guard columns.count == index.columns.count else {
                 throw refusal(
-                    "the unique index \"\(index.name)\" has an expression; use a generated column")
+                    "the unique index \"\(index.name)\" has an expression; store its value in an ordinary column, and "
+                        + "make that unique")
+            }
+            // Which of two rows stays has to be computed in the same way on each member, without
+            // asking the engine.
+            if let column = columns.first(where: { generated.contains($0.sqlNameKey) }) {
+                throw refusal(
+                    "the unique index \"\(index.name)\" has the generated column \"\(column)\"; store its value in "
+                        + "an ordinary column, and make that unique")
+            }
+            if let own = index.collations.first(where: { !Self.isBuiltIn($0) }) {
+                throw refusal(
+                    "the unique index \"\(index.name)\" has the collation \(own) of the app, which may differ between its "
+                        + "versions; use BINARY, NOCASE or RTRIM")
             }
             return TableShape.Unique(columns: columns, collations: index.collations)
         }
         foreignKeys = try Self.foreignKeys(of: name, in: db)
+    }
+
+    private static func isBuiltIn(_ collation: String) -> Bool {
+        ["BINARY", "NOCASE", "RTRIM"].contains { collation.isSameName(as: $0) }
     }
 
     private struct Index {

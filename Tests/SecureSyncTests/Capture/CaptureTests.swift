@@ -27,6 +27,16 @@ import TestSupport
             "CREATE TABLE t (id TEXT PRIMARY KEY, a); CREATE UNIQUE INDEX i ON t (a) WHERE a > 1",
             "condition"
         ),
+        (
+            "CREATE TABLE t (id TEXT PRIMARY KEY, a, up AS (upper(a)) UNIQUE)",
+            "generated column \"up\""
+        ),
+        (
+            """
+            CREATE TABLE t (id TEXT PRIMARY KEY, a, up AS (a + 1) STORED);
+            CREATE UNIQUE INDEX i ON t (a, up)
+            """, "generated column \"up\""
+        ),
         ("CREATE TABLE t (id TEXT PRIMARY KEY, a REFERENCES u ON DELETE SET NULL)", "SET NULL"),
         (
             "CREATE TABLE t (id TEXT PRIMARY KEY, a REFERENCES u ON DELETE SET DEFAULT)",
@@ -45,6 +55,37 @@ import TestSupport
             return
         }
         #expect(text.contains(reason))
+    }
+
+    @Test func `a unique column with a collation of the app is refused, with SQLite's own not`()
+        throws
+    {
+        for collation in ["folded", "NOCASE", "rtrim", "BINARY"] {
+            let home = try TemporaryDatabase()
+            let db = home.store()
+            try db.makeCollation(named: "folded") { $0.lowercased().compare($1.lowercased()) }
+            try db.open(with: TemporaryDatabase.key)
+            defer { db.close() }
+            try db.executeStatements(
+                "CREATE TABLE t (id TEXT PRIMARY KEY, a, b UNIQUE COLLATE \(collation))")
+            var tables = SyncedTables()
+            tables.add("t")
+            func install() throws {
+                try db.beginImmediateTransaction()
+                defer { try? db.rollback() }
+                try Capture(tables).install(in: db)
+            }
+            guard collation == "folded" else {
+                try install()
+                continue
+            }
+            let error = #expect(throws: SyncError.self) { try install() }
+            guard case .unsuitableTable("t", let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(reason.contains("collation folded"))
+        }
     }
 
     @Test func `sets of columns are checked`() throws {
