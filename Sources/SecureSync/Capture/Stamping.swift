@@ -87,8 +87,10 @@ struct Stamping {
         let (sum, isOver) = milliseconds.addingReportingOverflow(clockOffset)
         let old = max(old, promised)
         let clock = Stamp.time(milliseconds: isOver ? .max : UInt64(max(sum, 0)))
-        // Nothing that was accepted from another member is near the end; see Stamp.greatestTime.
-        let time = max(min(clock, Stamp.greatestClock), old == .max ? old : old + 1)
+        // Others refuse a greater one. No clock gets there, but a member may have written it: then
+        // the row can lose an edit, but this member's log does not stand still for ever.
+        let next = old < Stamp.greatestTime ? old + 1 : Stamp.greatestTime
+        let time = max(min(clock, Stamp.greatestClock), next)
         last = max(last, time)
         return time
     }

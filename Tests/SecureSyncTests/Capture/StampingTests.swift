@@ -80,6 +80,21 @@ import TestSupport
             try only(try file.stamped(clockOffset: .min)).registers[0].stamp.time == born.time + 2)
     }
 
+    @Test func `no stamp is above the greatest that others accept, whatever was known`() throws {
+        let remote = Stamp(time: Stamp.greatestTime, member: .numbered(9))
+        try file.write {
+            let shape = try file.capture.shapes(in: file.db)[0]
+            let members = try MemberNumbers(in: file.db)
+            try ClockTable(of: shape, members: members, in: file.db)
+                .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
+        }
+        try file.run("UPDATE note SET a = 2")
+        let changes = try file.stamped()
+        #expect(try only(changes).greatestStamp.time == Stamp.greatestTime)
+        let body = BatchBody(time: 1, schema: 0, heads: [], changes: changes, isLast: true)
+        #expect(try BatchBody(decoding: body.encoded()) == body)
+    }
+
     @Test func `a stamp is above another member's with the same time, too`() throws {
         let remote = Stamp(time: Stamp.time(milliseconds: 5_000_000_000_000), member: .numbered(9))
         try file.write {
