@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills
+.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills sync-adversary
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -123,6 +123,9 @@ sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, co
 
 sync-kills: setup ## four programs that sync through one store and are killed (KILLS=10000; STORES=1: also the servers)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) $(WITH_STORES) Scripts/run-tests --filter SyncKillTests
+
+sync-adversary: setup ## a store that lies: every byte of a group's objects changed, cut, swapped, hidden
+	$(CAMPAIGN) SECURESTORAGE_EVERY_BYTE=1 Scripts/run-tests --filter SyncAdversaryTests
 
 sync-worlds: setup ## merging members in random worlds, against the definitions (WORLDS=10000, FIRST=1)
 	$(CAMPAIGN) SECURESTORAGE_MERGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_MERGE_FIRST=$(or $(FIRST),1) \

@@ -105,7 +105,13 @@ struct Inbox {
 
     private mutating func findSnapshots() async throws {
         let reader = SnapshotStore(store: store, keys: keys)
-        snapshots = try await reader.numbers(after: adopted?.number ?? 0)
+        let known = adopted?.number ?? 0
+        let listed = try await reader.numbers(after: known > 0 ? known - 1 : 0)
+        // It stays in the store at least until there are two newer ones.
+        if adopts, listed.isEmpty {
+            throw SyncError.storeHasForgotten(member: "snapshots", have: known, found: 0)
+        }
+        snapshots = listed.filter { $0 > known }
         lastSnapshot = snapshots.last ?? adopted?.number ?? 0
         covered = adopted?.manifest.declaration.heads ?? [:]
         if let newest = try await reader.newest(of: snapshots) {

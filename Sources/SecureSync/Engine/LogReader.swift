@@ -125,6 +125,8 @@ struct LogReader {
             return batch
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
+        } catch is NewerFormat {
+            throw SyncError.newerFormat(name)
         }
     }
 }

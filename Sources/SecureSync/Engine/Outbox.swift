@@ -97,7 +97,9 @@ struct Outbox: Sendable {
                 let journal = SyncJournal(db)
                 return (try journal.place(), try journal.outgoing(limit: 8))
             }
-            guard let place, place.entered > 0, !next.isEmpty else { return uploaded }
+            guard let place, place.entered > 0, let first = next.first else { return uploaded }
+            // Nobody could read what comes after a gap. The inbox finds out why there is one.
+            if uploaded == 0, try await !isAfter(first.number, of: place) { return 0 }
             for batch in next {
                 let name = SyncNames.batch(
                     group: place.group, member: place.member, number: batch.number)
@@ -111,6 +113,21 @@ struct Outbox: Sendable {
         }
     }
 
+    /// Whether the store has the batch before one of this member, or need not have it any more.
+    private func isAfter(_ number: UInt64, of place: SyncJournal.Place) async throws -> Bool {
+        let covered = try await database.read { db in
+            try SyncJournal(db).adopted()?.manifest.declaration.heads[place.member] ?? 0
+        }
+        guard number > covered + 1 else { return true }
+        let log = SyncNames.log(group: place.group, member: place.member)
+        let before = SyncNames.batch(
+            group: place.group, member: place.member, number: number - 1)
+        let after =
+            number < 3
+            ? nil
+            : SyncNames.batch(group: place.group, member: place.member, number: number - 2)
+        return try await store.list(log, after: after).first?.name == before
+    }
 }
 
 extension SyncJournal {

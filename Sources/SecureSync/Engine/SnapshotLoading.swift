@@ -54,6 +54,8 @@ struct SnapshotLoading: Sendable {
                 changes += try batch.open(key: keys.key(ofEpoch: batch.header.epoch)).changes
             } catch let error as CBORError {
                 throw SyncError.damaged(name, error.reason)
+            } catch is NewerFormat {
+                throw SyncError.newerFormat(name)
             }
         }
         return changes
@@ -180,7 +182,7 @@ struct SnapshotLoading: Sendable {
         let rows = OwnRows(try journal.takePending(), of: place.member)
         let time = max(
             Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
-        let anew = Stamp(time: time, member: place.member)
+        let anew = Stamp(time: min(time, Stamp.greatestTime), member: place.member)
         let known = try KnownRows(capture, in: db)
         var standing: [RowChange] = []
         for change in rows.changes {

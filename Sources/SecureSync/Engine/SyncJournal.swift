@@ -124,18 +124,26 @@ struct SyncJournal {
         return entries
     }
 
-    /// Replaces the kept chain by a longer one.
+    /// Replaces the kept chain by a longer one, or by one whose last entries are others: a store
+    /// may have shown them damaged.
     ///
-    /// - Returns: Whether it is longer.
+    /// - Returns: Whether it is another one.
     @discardableResult
     func setChain(_ entries: [Data]) throws -> Bool {
-        let known = try db.int(forQuery: "SELECT count(*) FROM securestorage_sync_chain") ?? 0
-        for (number, entry) in entries.enumerated().dropFirst(known) {
+        let known = try chain()
+        let same = zip(known, entries).prefix { $0 == $1 }.count
+        // Another process may have read on.
+        guard same < entries.count else { return false }
+        if same < known.count {
+            try db.executeUpdate(
+                "DELETE FROM securestorage_sync_chain WHERE number > ?", values: [same])
+        }
+        for (number, entry) in entries.enumerated().dropFirst(same) {
             try db.executeUpdate(
                 "INSERT INTO securestorage_sync_chain (number, bytes) VALUES (?, ?)",
                 values: [number + 1, entry])
         }
-        return entries.count > known
+        return true
     }
 
     // MARK: - The file

@@ -11,6 +11,7 @@ final class WorldDevice {
     let keyStore: InMemoryKeyStore
     /// How far its clock is off, in milliseconds.
     let clockOffset: Int64
+    private let policy: SnapshotPolicy
     private(set) var database: TemporaryDatabase
     private(set) var queue: SecureDatabaseQueue
     private(set) var engine: SyncEngine
@@ -46,29 +47,39 @@ final class WorldDevice {
           id TEXT PRIMARY KEY NOT NULL, token INTEGER);
         """
 
-    init(_ name: String, _ objects: WorldObjects, clockOffset: Int64 = 0) throws {
+    init(
+        _ name: String, _ objects: WorldObjects, clockOffset: Int64 = 0,
+        policy: SnapshotPolicy = WorldDevice.policy
+    ) throws {
         self.name = name
         self.clockOffset = clockOffset
+        self.policy = policy
         store = WorldStore(objects)
         keyStore = InMemoryKeyStore()
         database = try TemporaryDatabase()
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
     }
 
     /// A copy of another device's file, on the same machine.
-    init(copyOf other: WorldDevice, _ name: String) throws {
+    ///
+    /// With `objects` it is the device itself, in another future.
+    init(
+        copyOf other: WorldDevice, _ name: String, in objects: WorldObjects? = nil,
+        policy: SnapshotPolicy? = nil
+    ) throws {
         self.name = name
         clockOffset = other.clockOffset
-        store = WorldStore(other.store.objects)
+        self.policy = policy ?? other.policy
+        store = WorldStore(objects ?? other.store.objects)
         keyStore = other.keyStore
         database = try other.database.copiedFiles()
         isOriginal = false
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, self.policy)
     }
 
     private static func open(
         _ database: TemporaryDatabase, _ store: WorldStore, _ keyStore: InMemoryKeyStore,
-        _ clockOffset: Int64
+        _ clockOffset: Int64, _ policy: SnapshotPolicy
     ) throws -> (SecureDatabaseQueue, SyncEngine) {
         var configuration = SecureDatabaseConfiguration()
         configuration.secondInstance = .allowed
@@ -89,14 +100,14 @@ final class WorldDevice {
         queue.close()
         database = copy
         store.setFaults { ($0.callsUntilKill, $0.isOffline) = (nil, false) }
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
     }
 
     /// Puts the file back to an older copy of itself.
     func restore(_ copy: TemporaryDatabase) throws {
         queue.close()
         database = try copy.copiedFiles()
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
     }
 
     /// All rows of the synced tables, as text in the order of their keys.

@@ -5,17 +5,25 @@ import TestSupport
 
 /// The objects of a world: a store that keeps its promises, and fails as stores do.
 final class WorldObjects: Sendable {
-    private let state = Locked((objects: [String: Data](), marks: [String: (Data, Int)]()))
+    private let state: Locked<(objects: [String: Data], marks: [String: (Data, Int)])>
+    private let created = Locked([String]())
+
+    init(_ objects: [String: Data] = [:]) { state = Locked((objects, [:])) }
+
+    /// The names in the order in which they were created; also of objects that are gone.
+    var history: [String] { created.withLock { $0 } }
 
     var names: [String] { state.withLock { $0.objects.keys.sorted() } }
     var all: [String: Data] { state.withLock { $0.objects } }
 
     func create(_ name: String, _ bytes: Data) -> Bool {
-        state.withLock {
+        let isNew = state.withLock {
             guard $0.objects[name] == nil else { return false }
             $0.objects[name] = bytes
             return true
         }
+        if isNew { created.withLock { $0.append(name) } }
+        return isNew
     }
 
     func read(_ name: String) -> Data? { state.withLock { $0.objects[name] } }
@@ -38,6 +46,7 @@ final class WorldStore: SyncObjectStore {
 
     let objects: WorldObjects
     private let faults = Locked(Faults())
+    private let lies = Locked([String: Data?]())
 
     struct Faults {
         var random = SplitMix64(seed: 0)
@@ -51,6 +60,18 @@ final class WorldStore: SyncObjectStore {
     init(_ objects: WorldObjects) { self.objects = objects }
 
     func setFaults(_ change: (inout Faults) -> Void) { faults.withLock { change(&$0) } }
+
+    /// Shows this device other bytes under some names, or none; what is there stays there.
+    func show(_ objects: [String: Data?]) { lies.withLock { $0 = objects } }
+
+    private func shown(_ name: String) -> Data? {
+        lies.withLock { $0[name] } ?? objects.read(name)
+    }
+
+    private var shown: [String: Data] {
+        objects.all.merging(lies.withLock { $0 }.compactMapValues { $0 }) { $1 }
+            .filter { shown($0.key) != nil }
+    }
 
     private static let failure = SyncError.store(
         code: "lost", message: "no answer", isTransient: true)
@@ -78,11 +99,11 @@ final class WorldStore: SyncObjectStore {
         try call { objects.create(name, bytes) }
     }
 
-    func read(_ name: String) async throws -> Data? { try call { objects.read(name) } }
+    func read(_ name: String) async throws -> Data? { try call { shown(name) } }
 
     func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
         try call {
-            objects.all.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
+            shown.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
                 .map { SyncObject(name: $0.key, size: $0.value.count) }
                 .sorted { $0.name < $1.name }.prefix(7).map { $0 }
         }
