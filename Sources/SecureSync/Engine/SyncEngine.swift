@@ -92,7 +92,7 @@ public final class SyncEngine: Sendable {
     ///   - invitation: What ``invite(_:)`` has returned on another member.
     ///   - deviceName: What other members see of this one; the store does not.
     ///   - localRows: What becomes of the rows that are in this file's tables already.
-    /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted``; ``SyncError``;
+    /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
     ///   the errors of the key store and of the database.
     public func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
