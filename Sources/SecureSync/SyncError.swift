@@ -57,6 +57,9 @@ public enum SyncError: Error, Sendable, Hashable {
     /// Another engine works on this file at the same time.
     case otherEngine
 
+    /// The group goes on in another store, which this engine was not created with.
+    case groupHasMoved
+
     /// The table cannot be synced; the second text is the reason, and what to change.
     case unsuitableTable(String, String)
 
@@ -121,6 +124,8 @@ extension SyncError: CustomStringConvertible {
                 + "in several rows"
         case .otherEngine:
             "another engine works on this file; use one for each file among all processes"
+        case .groupHasMoved:
+            "the group goes on in another store; create the engine with that one"
         case .unsuitableTable(let table, let reason):
             "the table \"\(table)\" cannot be synced: \(reason)"
         case .captureWasOff(let table):

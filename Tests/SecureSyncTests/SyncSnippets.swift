@@ -144,6 +144,10 @@ import TestSupport
             // end
         }
         watching.cancel()
+        // begin
+        try await sync.reset()
+        // end
+        try await other.syncOnce()
         let members = try await sync.members()
         #expect(members.map(\.name) == ["Anna's phone", "laptop"])
         let member = try #require(members.last)

@@ -150,7 +150,7 @@ struct SnapshotLoading: Sendable {
         try journal.addPending(pending)
     }
 
-    private func read(
+    func read(
         _ manifest: SnapshotManifest, _ files: [URL], _ body: ([RowChange]) throws -> Void
     ) throws {
         let floor = manifest.declaration.floor

@@ -55,16 +55,51 @@ struct SnapshotWriting: Sendable {
         try await removeDrafts()
         let (member, capture) = (keys.member, capture)
         let written = try await writeParts { db in
-            let declaration = Declaration.first(of: member)
-            return SnapshotManifest(
-                time: try capture.now(in: db), schema: try SyncJournal(db).schemaNumber(),
-                declaration: declaration,
-                logs: [
-                    member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])
-                ],
-                rows: .init(name: Data(), epoch: 0, parts: []))
+            try Self.first(
+                .first(of: member), heard: [:], at: try capture.now(in: db), SyncJournal(db))
         }
         return written?.next
+    }
+
+    /// Writes the first snapshot of a group with the members of the file's own: its rows with their
+    /// clocks, and the same floor, so that edits which only others have still count.
+    ///
+    /// The logs of all are open: the floor waits until each has told what it has.
+    ///
+    /// - Returns: nil if rows wait for stamps.
+    /// - Throws: The errors of the database and of the store.
+    func writeFirst(of members: [MemberID]) async throws -> AdoptedSnapshot? {
+        try await removeDrafts()
+        let (member, capture) = (keys.member, capture)
+        let written = try await writeParts { db in
+            let journal = SyncJournal(db)
+            guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil
+            else { return nil }
+            let now = try capture.now(in: db)
+            var heard = try journal.lastHeard()
+            heard[member] = now
+            let declaration = Declaration(
+                number: 1, heads: [:], floor: Floor(time: adopted.manifest.declaration.floor.time),
+                logs: Dictionary(uniqueKeysWithValues: members.map { ($0, .init(entered: 1)) }),
+                closed: [:])
+            return try Self.first(declaration, heard: heard, at: now, journal)
+        }
+        return written?.next
+    }
+
+    private static func first(
+        _ declaration: Declaration, heard: [MemberID: UInt64], at now: UInt64,
+        _ journal: SyncJournal
+    ) throws -> SnapshotManifest {
+        SnapshotManifest(
+            time: now, schema: try journal.schemaNumber(), declaration: declaration,
+            logs: Dictionary(
+                uniqueKeysWithValues: declaration.logs.keys.map {
+                    let none = Data(count: 32)
+                    return (
+                        $0, .init(hash: none, heard: heard[$0] ?? 0, promises: [], published: [:])
+                    )
+                }), rows: .init(name: Data(), epoch: 0, parts: []))
     }
 
     private func write() async throws -> (previous: AdoptedSnapshot, next: AdoptedSnapshot)? {
@@ -184,12 +219,14 @@ struct SnapshotWriting: Sendable {
                 throw SyncError.storeCannotCreateOnly("it has an object with a random name")
             }
         }
-        guard let next = try await snapshots.create(made.manifest, after: made.previous) else {
+        // The first one of a group may be written from a file that is in another one still.
+        let previous = made.manifest.declaration.number == 1 ? nil : made.previous
+        guard let next = try await snapshots.create(made.manifest, after: previous) else {
             try await removeDrafts()
             return nil
         }
         try await database.write { try $0.executeUpdate("DELETE FROM securestorage_sync_draft") }
-        return (made.previous, next)
+        return (previous, next)
     }
 
     // MARK: - What is superfluous

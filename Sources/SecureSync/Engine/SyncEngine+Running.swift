@@ -35,7 +35,7 @@ extension SyncEngine {
         var (forks, loads) = (0, 0)
         while true {
             let group = try await currentGroup()
-            try await group.refresh()
+            if try await goOn(after: group) { continue }
             try await keepChain(of: group)
             let keys = try await group.keys()
             do {
@@ -90,7 +90,7 @@ extension SyncEngine {
         return outcome.failures
     }
 
-    private static func markBytes() -> Data {
+    static func markBytes() -> Data {
         Data(UUID().uuidString.lowercased().utf8)
     }
 
@@ -118,10 +118,10 @@ extension SyncEngine {
     public func run() async throws {
         let (wakes, wake) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let group = try await currentGroup()
+        _ = try await currentGroup()
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { [self] in try await watchFile(wake) }
-            tasks.addTask { [self] in try await watchStore(of: group.id, wake) }
+            tasks.addTask { [self] in try await watchStore(wake) }
             tasks.addTask { [self] in try await follow(wakes) }
             defer { tasks.cancelAll() }
             try await tasks.next()
@@ -172,14 +172,13 @@ extension SyncEngine {
     }
 
     /// Wakes when another member has sent something.
-    private func watchStore(
-        of group: Data, _ wake: AsyncStream<Void>.Continuation
-    ) async throws {
-        let name = SyncNames.mark(group: group)
+    private func watchStore(_ wake: AsyncStream<Void>.Continuation) async throws {
         var (tag, patience) = (String?.none, Duration.seconds(2))
         while true {
             try Task.checkCancellation()
             do {
+                // It may have been followed by another one.
+                let name = SyncNames.mark(group: try await currentGroup().id)
                 if let next = try await store.waitForMark(name, since: tag, atMost: patience) {
                     if next != tag { patience = .seconds(2) }
                     tag = next

@@ -15,12 +15,12 @@ internal import SecureStoragePlatform
 public final class SyncEngine: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
-    let store: any SyncObjectStore
     let keyStore: any KeyStore
     let policy: SnapshotPolicy
     let line = WorkLine()
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
+    private let currentStore: Locked<any SyncObjectStore>
 
     /// Creates an engine, and what it needs in the file: triggers on the tables, so that the writes
     /// of every program are captured, and tables named `securestorage_sync_…`, in one transaction.
@@ -47,15 +47,17 @@ public final class SyncEngine: Sendable {
         keyStore: any KeyStore, policy: SnapshotPolicy = SnapshotPolicy()
     ) throws {
         self.policy = policy
-        (self.database, self.capture, self.store, self.keyStore) = (
-            database, capture, store, keyStore
-        )
+        (self.database, self.capture, self.keyStore) = (database, capture, keyStore)
+        currentStore = Locked(store)
         try database.write { db in
             try capture.install(in: db)
             try SyncJournal(db).install()
             _ = try capture.applyLater(in: db)
         }
     }
+
+    /// Where the group's objects are.
+    var store: any SyncObjectStore { currentStore.withLock { $0 } }
 
     // MARK: - The group
 
@@ -205,7 +207,8 @@ public final class SyncEngine: Sendable {
     ) async throws -> T {
         let result = Locked<T?>(nil)
         try await line.run { [self] in
-            let group = try await currentGroup()
+            var group = try await currentGroup()
+            while try await goOn(after: group) { group = try await currentGroup() }
             let value = try await work(group)
             result.withLock { $0 = value }
             try await keepChain(of: group)
@@ -225,6 +228,12 @@ public final class SyncEngine: Sendable {
             resuming: chain, as: place.member, in: store, keyStore: keyStore)
         self.group.withLock { $0 = group }
         return group
+    }
+
+    /// Goes on with another group, or in another store, that the file has been told.
+    func use(_ group: SyncGroup?, in store: any SyncObjectStore) {
+        currentStore.withLock { $0 = store }
+        self.group.withLock { $0 = group }
     }
 
     /// Writes what is new of the chain into the file.

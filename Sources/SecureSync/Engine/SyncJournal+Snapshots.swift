@@ -60,6 +60,10 @@ extension SyncJournal {
             if number > (try head(of: member).number) {
                 try setHead(LogHead(member: member, number: number, hash: log.hash))
                 try setHeard(member, at: log.heard)
+            } else if number == 0, log.heard > 0, try lastHeard()[member] == nil {
+                // Its log begins in this group, and it was heard of in the one before.
+                try setHead(LogHead(member: member, number: 0, hash: log.hash))
+                try setHeard(member, at: log.heard)
             }
             try addPromises(log.promises, of: member)
             for (other, number) in log.published {

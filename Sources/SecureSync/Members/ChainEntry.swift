@@ -27,6 +27,9 @@ package struct ChainEntry: Equatable, Sendable {
         case leave(LogHead, snapshot: UInt64 = 0)
         /// The author's file has a copy: the copy goes on as this member, after this batch.
         case fork(Member, key: Data, after: LogHead)
+        /// The members of another group go on in this one, the author first; the groups before it,
+        /// the last one first.
+        case succeed(formers: [Data], [Member], EpochKeys)
     }
 
     /// A member as it is added.
@@ -120,6 +123,14 @@ extension ChainEntry {
             writer.member(member)
             writer.data(key)
             writer.head(head)
+        case .succeed(let formers, let members, let keys):
+            writer.unsigned(6)
+            writer.array(3)
+            writer.array(formers.count)
+            for former in formers { writer.data(former) }
+            writer.array(members.count)
+            for member in members { writer.member(member) }
+            writer.epoch(keys)
         }
         return Data(writer.bytes)
     }
@@ -155,6 +166,14 @@ extension ChainEntry {
         case (5, 3):
             action = .fork(
                 try reader.chainMember(), key: try reader.key(), after: try reader.head())
+        case (6, 3):
+            action = .succeed(
+                formers: try (0..<(try reader.array(atMost: MembershipState.mostFormers))).map {
+                    _ in Data(try reader.data(count: 16))
+                },
+                try (0..<(try reader.array(atMost: MembershipState.mostMembers))).map { _ in
+                    try reader.chainMember()
+                }, try reader.epoch())
         default: throw CBORError("an unknown action")
         }
         try reader.expectEnd()

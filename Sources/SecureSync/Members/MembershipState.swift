@@ -8,6 +8,8 @@ package import Foundation
 /// nothing. So nobody who can write into the store, but is no member, stops the chain.
 package struct MembershipState: Equatable, Sendable {
     package private(set) var group = Data()
+    /// The groups whose members go on in this one, the last one first.
+    package private(set) var formers: [Data] = []
     /// How many objects were applied, void ones included.
     package private(set) var count: UInt64 = 0
     /// The hash of all of them.
@@ -51,6 +53,8 @@ package struct MembershipState: Equatable, Sendable {
     }
 
     package static let mostMembers = 64
+    /// Who was away for longer joins again.
+    static let mostFormers = 16
     static let hashCount = 32
 
     /// Why an entry is refused.
@@ -166,14 +170,29 @@ package struct MembershipState: Equatable, Sendable {
     }
 
     private mutating func found(_ entry: ChainEntry) throws {
-        guard case .found(let founder, let keys) = entry.action, founder.kind == .device,
-            founder.role == .admin, entry.author == founder.id, founder.nameEpoch == 1
+        let (members, keys): ([ChainEntry.Member], ChainEntry.EpochKeys)
+        switch entry.action {
+        case .found(let founder, let first): (members, keys) = ([founder], first)
+        case .succeed(let before, let all, let first):
+            guard !before.isEmpty, !before.contains(entry.group) else {
+                throw Refusal("a group follows another one")
+            }
+            (members, keys, formers) = (all, first, before)
+        default: throw Refusal("a group is founded by its first device")
+        }
+        // Codes on paper stay valid: see SyncGroup.join.
+        guard let founder = members.first, founder.role == .admin, entry.author == founder.id,
+            founder.kind == .device,
+            members.allSatisfy({ $0.kind != .invitation && $0.nameEpoch == 1 })
         else { throw Refusal("a group is founded by its first device") }
         guard keys.number == 1, keys.previous.isEmpty else {
             throw Refusal("the first key has the number 1")
         }
         group = entry.group
-        append(founder, entry)
+        for member in members {
+            try requireNew(member)
+            append(member, entry)
+        }
         try take(keys)
     }
 }
@@ -184,7 +203,7 @@ extension MembershipState {
     private mutating func take(_ entry: ChainEntry, by author: ChainEntry.Member) throws {
         try checkRole(of: author, for: entry.action)
         switch entry.action {
-        case .found: throw Refusal("a group is founded once")
+        case .found, .succeed: throw Refusal("a group is founded once")
         case .add(let member, let key):
             try add(member, key, entry)
             if author.kind == .invitation {
@@ -222,7 +241,7 @@ extension MembershipState {
         } else if author.role != .admin {
             switch action {
             case .add, .remove: throw Refusal("only an admin invites and removes")
-            case .found, .rotate, .leave, .fork: break
+            case .found, .succeed, .rotate, .leave, .fork: break
             }
         }
     }
@@ -230,13 +249,7 @@ extension MembershipState {
     private mutating func add(
         _ member: ChainEntry.Member, _ key: Data, _ entry: ChainEntry
     ) throws {
-        guard self.member(member.id) == nil else { throw Refusal("the member was added before") }
-        // Signatures and keys of one member must never count for another one.
-        guard
-            !everyone.contains(where: {
-                $0.keys.signing == member.keys.signing || $0.keys.agreement == member.keys.agreement
-            })
-        else { throw Refusal("another member has its keys") }
+        try requireNew(member)
         guard active.count < Self.mostMembers else {
             throw Refusal("a group has at most \(Self.mostMembers) members and open invitations")
         }
@@ -245,6 +258,16 @@ extension MembershipState {
         }
         append(member, entry)
         wrapped[member.id] = WrappedKey(epoch: epoch, bytes: key)
+    }
+
+    private func requireNew(_ member: ChainEntry.Member) throws {
+        guard self.member(member.id) == nil else { throw Refusal("the member was added before") }
+        // Signatures and keys of one member must never count for another one.
+        guard
+            !everyone.contains(where: {
+                $0.keys.signing == member.keys.signing || $0.keys.agreement == member.keys.agreement
+            })
+        else { throw Refusal("another member has its keys") }
     }
 
     private mutating func append(_ member: ChainEntry.Member, _ entry: ChainEntry) {

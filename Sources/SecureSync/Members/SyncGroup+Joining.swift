@@ -41,8 +41,21 @@ extension SyncGroup {
         guard let id = try await find(guest.id, of: invitation, in: store) else {
             throw SyncError.invitationNotAccepted("the store has no group that made it")
         }
-        let group = SyncGroup(id, guest, in: store, keyStore: keyStore)
+        var group = SyncGroup(id, guest, in: store, keyStore: keyStore)
         try await group.refresh()
+        guard await group.isMadeHere(invitation, guest.id) else {
+            throw SyncError.invitationNotAccepted("the store shows another group than its own")
+        }
+        // What that group's admins say of the one in which it goes on can be trusted.
+        while let next = try await group.successor() {
+            do { group = try await group.following(next, as: [guest.id]) } catch SyncError
+                .notAMember
+            {
+                throw SyncError.invitationNotAccepted(
+                    "the group has begun anew since; ask for another one")
+            }
+            try await group.refresh()
+        }
         try await group.enter(invitation, deviceName)
         return group
     }
@@ -73,9 +86,6 @@ extension SyncGroup {
 
     private func enter(_ invitation: SyncInvitation, _ deviceName: String) async throws {
         let guest = memberKeys
-        guard isMadeHere(invitation, guest.id) else {
-            throw SyncError.invitationNotAccepted("the store shows another group than its own")
-        }
         // Kept until the file has written down that it is a member: a joining that was killed goes
         // on as the same one.
         let place = "securestorage-sync-joining-\(guest.id)"

@@ -14,6 +14,8 @@ package actor SyncGroup {
     /// The entries of the chain that were read, from the first.
     package internal(set) var entries: [Data]
     private var epochKeys: [UInt64: EpochKey] = [:]
+    /// What the store shows under the names of successors.
+    var candidates: [UInt64: Data] = [:]
 
     init(
         _ id: Data, _ keys: MemberKeys, in store: any SyncObjectStore, keyStore: any KeyStore,
@@ -104,6 +106,7 @@ package actor SyncGroup {
         let names = try await store.listAll(
             prefix,
             after: known < 2 ? nil : SyncNames.chainEntry(group: id, number: known - 1))
+        try await readCandidates(names.map(\.name))
         let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
         guard known == 0 || numbers.first == known else {
             throw SyncError.storeHasForgotten(

@@ -42,6 +42,21 @@ extension Capture {
         for change in later.values.flatMap(\.values) { try body(change) }
     }
 
+    /// What the file knows above the floor: rows that were born or ended since, and of others the
+    /// columns that were written since; in a transaction, with nothing waiting for a stamp.
+    func clockedRows(in db: SecureDatabaseStore) throws -> [RowChange] {
+        var rows: [RowChange] = []
+        try eachRow(in: db) { change in
+            guard change.greatestStamp > .floor else { return }
+            var change = change
+            if change.life.stamp == .floor {
+                change.registers.removeAll { $0.stamp == .floor }
+            }
+            rows.append(change)
+        }
+        return rows
+    }
+
     /// The tables in an order in which references point backwards, where that can be.
     private static func parentsFirst(_ shapes: [TableShape]) -> [TableShape] {
         var (ordered, rest) = ([TableShape](), shapes)

@@ -12,6 +12,16 @@ package enum SyncNames {
     /// The beginning of the names of the chain's entries.
     package static func chain(group: Data) -> String { "\(hex(group))/m/" }
 
+    /// What names the group in which a group's members go on: of several the first that counts.
+    ///
+    /// Listed after the entries of the chain.
+    package static func successor(group: Data, number: UInt64) -> String {
+        successors(group: group) + digits(number)
+    }
+
+    /// The beginning of the names of a group's successors.
+    package static func successors(group: Data) -> String { chain(group: group) + "n" }
+
     /// Batch `number` of a member's log.
     package static func batch(group: Data, member: MemberID, number: UInt64) -> String {
         log(group: group, member: member) + digits(number)

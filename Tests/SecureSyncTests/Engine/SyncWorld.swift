@@ -17,8 +17,19 @@ struct SyncWorld {
     /// Files as they were, by the names of their devices.
     private var backups: [String: TemporaryDatabase] = [:]
     private var count = 0
+    /// Rows that nobody changes after their insertion, which was acknowledged: they must be there
+    /// in the end.
+    private var entries: [String: Entry] = [:]
+    /// The store as it was.
+    private var oldStore: [String: Data]?
 
-    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict }
+    private struct Entry {
+        var device: String
+        /// Otherwise it is lost with the device's file.
+        var isSynced = false
+    }
+
+    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict, anew, putBack }
 
     struct Broken: Error, CustomStringConvertible {
         var description: String
@@ -71,7 +82,8 @@ struct SyncWorld {
         case 93: try await restore(device)
         case 94..<96: if devices.count < 6 { try await join() }
         case 96: try await remove()
-        case 97..<99: try await rotate(device)
+        case 97: try await rotate(device)
+        case 98: try await beginAnew(device)
         default: try device.killAndReopen()
         }
         for device in devices {
@@ -94,8 +106,12 @@ struct SyncWorld {
         log.append("\(device.name): \(statements.joined(separator: "; "))")
         let token = Int64(random.next() >> 8)
         let isPair = device.isOriginal && chance(40)
+        let entry = chance(30) ? "e\(random.next() >> 16)" : nil
         try device.queue.write { db in
             for statement in statements { try db.executeUpdate(statement) }
+            if let entry {
+                try db.executeUpdate("INSERT INTO setting VALUES (?, 0, 0, 0)", values: [entry])
+            }
             guard isPair else { return }
             for half in ["l", "r"] {
                 try db.executeUpdate(
@@ -103,6 +119,7 @@ struct SyncWorld {
                     values: [device.name + half, token])
             }
         }
+        if let entry { entries[entry] = Entry(device: device.name) }
     }
 
     private mutating func statement(_ device: WorldDevice) -> String {
@@ -140,6 +157,7 @@ struct SyncWorld {
             let report = try await device.engine.syncOnce()
             log.append("\(device.name): \(report)")
             note(report)
+            noteSynced(device)
         } catch is WorldStore.Killed {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient {
@@ -147,8 +165,20 @@ struct SyncWorld {
         } catch SyncError.notAMember where isPerhapsGone(device) {
             // Its other copy was removed before this one was a member of its own.
             log.append("\(device.name): is removed")
-            devices.removeAll { $0 === device }
+            drop(device)
         }
+    }
+
+    private mutating func noteSynced(_ device: WorldDevice) {
+        for (entry, value) in entries where value.device == device.name {
+            entries[entry]?.isSynced = true
+        }
+    }
+
+    /// A device, or what its file has that was not sent, is gone.
+    private mutating func drop(_ device: WorldDevice, isGone: Bool = true) {
+        if isGone { devices.removeAll { $0 === device } }
+        entries = entries.filter { $0.value.isSynced || $0.value.device != device.name }
     }
 
     private func isPerhapsGone(_ device: WorldDevice) -> Bool {
@@ -173,6 +203,42 @@ struct SyncWorld {
         log.append("\(device.name): is restored")
         mayBeGone.insert(device.name)
         try device.restore(backup)
+        drop(device, isGone: false)
+    }
+
+    /// Lets a group begin anew, with a store as it is, or as it once was.
+    private mutating func beginAnew(_ device: WorldDevice) async throws {
+        guard let old = oldStore, chance(60) else {
+            oldStore = objects.all
+            do {
+                try await device.engine.reset()
+                log.append("\(device.name): begins anew")
+                noteSynced(device)
+                seen.insert(.anew)
+            } catch is WorldStore.Killed {
+                try device.killAndReopen()
+            } catch let error as SyncError where error.isTransient {
+                log.append("\(device.name): \(error)")
+            } catch SyncError.notAMember where isPerhapsGone(device) {
+                drop(device)
+            } catch SyncError.notAllowed(let reason) {
+                log.append("\(device.name): \(reason)")
+            }
+            return
+        }
+        device.store.setFaults { ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false) }
+        try await sync(device)
+        guard devices.contains(where: { $0 === device }) else { return }
+        objects.putBack(old)
+        // Put back twice to one state, the store would know nothing of the group between: what
+        // made it is not known to a member that was away all the time.
+        oldStore = nil
+        // What was in the store only is gone: its writers have older files now.
+        let files = Set(try devices.flatMap { try $0.rows() })
+        entries = entries.filter { entry in files.contains { $0.contains("'\(entry.key)'") } }
+        log.append("\(device.name): begins anew with an older store")
+        try await device.engine.reset()
+        seen.insert(.putBack)
     }
 
     private mutating func join() async throws {
@@ -186,11 +252,13 @@ struct SyncWorld {
                 invitation, deviceName: device.name, localRows: keeps ? .keep : .discard)
             devices.append(device)
             log.append("\(device.name): joins, keeps \(keeps)")
+            return
         } catch is WorldStore.Killed {
             try host.killAndReopen()
         } catch let error as SyncError where error.isTransient || error == .notAMember {
             log.append("\(host.name): \(error)")
         }
+        drop(device)
     }
 
     private mutating func remove() async throws {
@@ -207,7 +275,7 @@ struct SyncWorld {
             mayBeGone.insert(device.name)
             try await host.engine.remove(member)
             log.append("\(device.name): removed by \(host.name)")
-            devices.removeAll { $0 === device }
+            drop(device)
         } catch is WorldStore.Killed {
             try host.killAndReopen()
         } catch let error as SyncError where error.isTransient || error == .notAMember {
@@ -243,7 +311,7 @@ struct SyncWorld {
                     note(report)
                     if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
                 } catch SyncError.notAMember where isPerhapsGone(device) {
-                    devices.removeAll { $0 === device }
+                    drop(device)
                     isQuiet = false
                 }
             }
@@ -254,6 +322,10 @@ struct SyncWorld {
             for conflict in try device.hidden() { seen.insert(conflict) }
         }
         let rows = try devices.map { try $0.rows() }
+        for entry in entries.keys.sorted()
+        where !rows[0].contains(where: { $0.contains("'\(entry)'") }) {
+            throw Broken(description: "the row \(entry) of \(entries[entry]?.device ?? "") is lost")
+        }
         for (device, other) in zip(devices, rows) where other != rows[0] {
             let difference = Set(rows[0]).symmetricDifference(other).sorted()
             throw Broken(

@@ -13,6 +13,9 @@ final class WorldObjects: Sendable {
     /// The names in the order in which they were created; also of objects that are gone.
     var history: [String] { created.withLock { $0 } }
 
+    /// Puts the store back to what it had.
+    func putBack(_ objects: [String: Data]) { state.withLock { $0.objects = objects } }
+
     var names: [String] { state.withLock { $0.objects.keys.sorted() } }
     var all: [String: Data] { state.withLock { $0.objects } }
 

@@ -344,7 +344,8 @@ import Testing
         for bytes in await laptop.group.entries {
             let keys: [Data]
             switch try ChainEntry(reading: bytes).action {
-            case .found(_, let epoch), .remove(_, let epoch, _), .rotate(let epoch):
+            case .found(_, let epoch), .remove(_, let epoch, _), .rotate(let epoch),
+                .succeed(_, _, let epoch):
                 keys = Array(epoch.wrapped.values)
             case .add(_, let key), .fork(_, let key, _): keys = [key]
             case .leave: keys = []

@@ -1,0 +1,115 @@
+internal import Foundation
+internal import SecureStorage
+
+// How a file goes on in the group that follows its own, in one transaction.
+
+/// A file that enters the group which follows its own, and whose log has to begin there.
+struct SuccessionEntering {
+    let keys: GroupKeys
+    /// Those of the group before.
+    let former: GroupKeys
+    let capture: Capture
+
+    /// Keeps what only this file may have for the beginning of its log; in a write transaction.
+    func enter(_ chain: [Data], in db: SecureDatabaseStore) throws {
+        let journal = SyncJournal(db)
+        guard var place = try journal.place() else { throw SyncError.notAMember }
+        var own = try journal.takePending()
+        for batch in try journal.outgoing() {
+            let sealed = try SealedBatch(reading: batch.bytes)
+            own += try sealed.open(key: former.key(ofEpoch: sealed.header.epoch)).changes
+        }
+        if place.entered > 0 || place.former != nil {
+            // It was a member, and its rows are more than what it has written.
+            _ = try capture.settle(after: capture.stamp(in: db), in: db)
+            own += try capture.clockedRows(in: db)
+        }
+        try journal.leave()
+        try journal.setChain(chain)
+        (place.group, place.member, place.former) = (keys.group, keys.member, nil)
+        (place.entered, place.published, place.owesHeads) = (0, 0, false)
+        try capture.setMember(keys.member, in: db)
+        try journal.setPlace(place)
+        try journal.addPending(own)
+    }
+}
+
+extension SnapshotLoading {
+    /// Joins a snapshot of the group that follows the file's with the rows of the file, whose log
+    /// begins there with what the snapshot lacks; in a write transaction.
+    func follow(
+        _ snapshot: AdoptedSnapshot, _ files: [URL], _ chain: [Data], in db: SecureDatabaseStore
+    ) throws {
+        let journal = SyncJournal(db)
+        guard var place = try journal.place() else { throw SyncError.notAMember }
+        _ = try capture.settle(after: capture.stamp(in: db), in: db)
+        // What of this member's own writes the snapshot's writer did not know, and lost, is news.
+        let known = try journal.promise(
+            of: place.member, journal.mention(by: [snapshot.writer], of: place.member))
+        let pending = try journal.takePending()
+        try journal.leave()
+        try journal.setChain(chain)
+        (place.group, place.entered) = (keys.group, snapshot.number)
+        (place.published, place.owesHeads) = (0, false)
+        try journal.setPlace(place)
+        try journal.joinLogs(of: snapshot.manifest)
+        let floor = snapshot.manifest.declaration.floor
+        try capture.forget(through: floor, in: db)
+        var rest = ChangedRows(try capture.clockedRows(in: db).map(floor.reduced))
+        let last = Stamp.time(milliseconds: known) | 0xffff
+        try read(snapshot.manifest, files) { changes in
+            for change in changes { rest.remove(change) }
+            _ = try capture.apply(changes, in: db) {
+                $0.stamp.member == place.member && $0.stamp.time > last
+            }
+        }
+        try journal.setAdopted(snapshot)
+        try journal.addPending(pending)
+        let changes = rest.changes
+        if !changes.isEmpty { try Outbox.seal(changes, keys, capture, to: journal) }
+    }
+
+    /// Downloads a snapshot's parts, and removes the files afterwards.
+    func withFiles(
+        of snapshot: AdoptedSnapshot, _ body: @Sendable ([URL]) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await body(download(snapshot.manifest.rows, into: directory))
+    }
+}
+
+/// Rows with clocks that a snapshot may have as they are.
+private struct ChangedRows {
+    private var rows: [Place: RowChange] = [:]
+    private var order: [Place] = []
+
+    private struct Place: Hashable {
+        var table: String
+        var key: RowKey
+
+        init(_ change: RowChange) {
+            (table, key) = (change.table.sqlNameKey, RowKey(change.key))
+        }
+    }
+
+    init(_ changes: [RowChange]) {
+        for change in changes {
+            let place = Place(change)
+            if rows.updateValue(change, forKey: place) == nil { order.append(place) }
+        }
+    }
+
+    /// Forgets what the snapshot's row has too; a row that was born since the floor is sent whole.
+    mutating func remove(_ change: RowChange) {
+        let place = Place(change)
+        guard var row = rows[place], row.life == change.life else { return }
+        let others = row.registers.filter { !change.registers.contains($0) }
+        if row.life.stamp == .floor { row.registers = others }
+        rows[place] = others.isEmpty ? nil : row
+    }
+
+    var changes: [RowChange] { order.compactMap { rows[$0] } }
+}

@@ -1,0 +1,147 @@
+internal import Foundation
+internal import SecureStorage
+
+// A group that begins anew, in its store or in another one: see
+// Docs/Decisions/0039-a-group-that-follows-another.md.
+extension SyncEngine {
+    /// Lets the group begin anew, with this file's rows and what the other members have written
+    /// that it does not know.
+    ///
+    /// For a store that has lost objects, or was put back to an older state: what this member can
+    /// read is applied before. The others follow by themselves, at their next sync, and nothing
+    /// that is in one of their files is lost: it is compared as any write is. Open invitations,
+    /// also those of the kind ``SyncInvitation/Kind/recovery``, do not count any more.
+    ///
+    /// The objects from before stay in the store. Only an admin of the group can do this.
+    ///
+    /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the store
+    ///   and of the database.
+    public func reset() async throws { try await beginAnew(in: store) }
+
+    /// Moves the group into another store, as ``reset()`` lets it begin anew in its own.
+    ///
+    /// This engine goes on there. The others fail with ``SyncError/groupHasMoved`` until they are
+    /// created with that store, if the old one can still tell them.
+    ///
+    /// - Parameter other: An engine that the group does not use yet.
+    /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the stores
+    ///   and of the database.
+    public func moveGroup(to other: any SyncObjectStore) async throws {
+        try await beginAnew(in: other)
+    }
+
+    private func beginAnew(in other: any SyncObjectStore) async throws {
+        do {
+            _ = try await syncOnce()
+        } catch let error as SyncError where error != .notAMember {
+            // What cannot be read is why the group begins anew.
+        }
+        try await line.run { [self] in
+            let group = try await currentGroup()
+            let place = try await database.read { db in
+                let journal = SyncJournal(db)
+                return try journal.hasPending() ? nil : try journal.place()
+            }
+            guard place?.entered ?? 0 > 0 else {
+                throw SyncError.notAllowed(
+                    "this file has not read the group's rows yet; let another member do it")
+            }
+            let next = try await group.foundSuccessor(in: other)
+            let (keys, members) = (try await next.keys(), await next.state.devices.map(\.id))
+            let writing = SnapshotWriting(
+                database: database, capture: capture, keys: keys, store: other, policy: policy)
+            let own = try await group.keys()
+            var tries = 0
+            repeat {
+                tries += 1
+                guard tries < 100 else {
+                    throw SyncError.store(
+                        code: "busy", message: "the synced tables change all the time",
+                        isTransient: true)
+                }
+                try await database.write { [capture] in _ = try Outbox.seal(own, capture, in: $0) }
+            } while try await writing.writeFirst(of: members) == nil
+            guard let entry = await next.entries.first else { return }
+            try await group.announce(entry, in: other)
+            // Members that look there learn it; if the store is gone, none does.
+            try? await group.announce(entry, in: store)
+            try? await store.mark(SyncNames.mark(group: group.id), Self.markBytes())
+            use(nil, in: other)
+        }
+        _ = try await syncOnce()
+    }
+
+    /// Reads what is new in the chain, and goes on in the group that follows, if there is one.
+    ///
+    /// - Returns: Whether the file is in another group now.
+    func goOn(after group: SyncGroup) async throws -> Bool {
+        do {
+            try await group.refresh()
+        } catch let error as SyncError where !error.isTransient {
+            // A store that has lost the chain may show what follows it.
+            guard let next = try await group.successor() else { throw error }
+            try await goOn(in: next, after: group)
+            return true
+        }
+        guard let next = try await group.successor() else { return false }
+        try await goOn(in: next, after: group)
+        return true
+    }
+
+    /// Goes on as a member of the group that follows this file's.
+    ///
+    /// What the file has that the new group's snapshot lacks, of whomever, becomes the first
+    /// transaction of its log there.
+    private func goOn(
+        in next: SyncGroup.Successor, after group: SyncGroup
+    ) async throws {
+        let (own, place) = (
+            try? await group.keys(), try await database.read { try SyncJournal($0).place() }
+        )
+        guard let place, let own else { throw SyncError.notAMember }
+        var (following, later) = (group, SyncGroup.Successor?.some(next))
+        while let next = later {
+            following = try await following.following(
+                next, as: [place.member, place.former].compactMap { $0 })
+            try await following.refresh()
+            later = try await following.successor()
+        }
+        let keys = try await following.keys()
+        let entries = await following.entries
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        guard let newest = try await snapshots.newest(of: snapshots.numbers(after: 0)) else {
+            throw SyncError.withheld(member: "snapshots", number: 1)
+        }
+        let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
+        let isOpen = newest.manifest.declaration.isOpen(keys.member)
+        if place.entered > 0, isOpen, place.member == keys.member {
+            try await loading.withFiles(of: newest) { [database] files in
+                try await database.write { db in
+                    guard try SyncJournal(db).place()?.group == group.id else { return }
+                    try loading.follow(newest, files, entries, in: db)
+                }
+            }
+        } else {
+            try await database.write { [capture] db in
+                guard try SyncJournal(db).place()?.group == group.id else { return }
+                try SuccessionEntering(keys: keys, former: own, capture: capture)
+                    .enter(entries, in: db)
+            }
+        }
+        use(following, in: store)
+        if !isOpen { try await renew() }
+        try await removeAgain(group.state.removed, from: following)
+    }
+
+    /// Removes members that were removed from the group before, and are back since the admin that
+    /// began anew did not know.
+    private func removeAgain(
+        _ removed: [MemberID: LogHead], from group: SyncGroup
+    ) async throws {
+        let (state, own) = (await group.state, await group.member)
+        guard state.activeMember(own)?.role == .admin else { return }
+        for member in removed.keys.sorted() where state.isActive(member) {
+            try await group.remove(LogHead(member: member, number: 0, hash: Data(count: 32)))
+        }
+    }
+}

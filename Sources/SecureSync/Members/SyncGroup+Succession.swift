@@ -1,0 +1,169 @@
+internal import Foundation
+internal import SecureKeys
+
+// The group in which the members of this one go on: made to begin anew after a store has lost what
+// it should keep, or in another store. See Docs/Decisions/0039-a-group-that-follows-another.md.
+extension SyncGroup {
+    /// A group that follows this one.
+    struct Successor: Equatable, Sendable {
+        /// The group's 16 bytes.
+        var id: Data
+        /// The first entry of its chain.
+        var entry: Data
+    }
+
+    /// The group in which this one goes on, as far as the store shows one that counts: one by an
+    /// admin of this group.
+    ///
+    /// - Throws: ``SyncError/groupHasMoved`` if it is in another store; the store's errors.
+    func successor() async throws -> Successor? {
+        var isElsewhere = false
+        for (_, bytes) in candidates.sorted(by: { $0.key < $1.key }) {
+            guard let next = counting(bytes) else { continue }
+            if try await Self.isThere(next, in: store) { return next }
+            isElsewhere = true
+        }
+        if isElsewhere { throw SyncError.groupHasMoved }
+        return nil
+    }
+
+    private static func isThere(
+        _ successor: Successor, in store: any SyncObjectStore
+    ) async throws -> Bool {
+        let first = SyncNames.chainEntry(group: successor.id, number: 1)
+        return try await store.read(first) == successor.entry
+    }
+
+    /// Returns nil for what names no successor that counts.
+    private func counting(_ bytes: Data) -> Successor? {
+        guard let envelope = try? ChainEnvelope(reading: bytes), envelope.number == 1,
+            let author = state.activeMember(envelope.author), author.kind == .device,
+            author.role == .admin, envelope.isSigned(by: author.keys),
+            let entry = try? ChainEntry(reading: bytes),
+            case .succeed(let formers, let members, _) = entry.action, formers.contains(id),
+            members.first?.keys == author.keys
+        else { return nil }
+        var state = MembershipState()
+        guard (try? state.apply(bytes)) != nil else { return nil }
+        return Successor(id: entry.group, entry: bytes)
+    }
+
+    /// Reads what is under the names of successors.
+    ///
+    /// A store that was put back to an older state may have others under the same names.
+    func readCandidates(_ names: [String]) async throws {
+        let prefix = SyncNames.successors(group: id)
+        var found: [UInt64: Data] = [:]
+        for number in names.compactMap({ SyncNames.number(of: $0, after: prefix) }) {
+            let bytes = try await store.read(SyncNames.successor(group: id, number: number))
+            found[number] = bytes
+        }
+        candidates = found
+    }
+
+    /// Creates the chain of a group with the devices of this one and its codes for recovery, in a
+    /// store.
+    ///
+    /// Nobody goes on there before ``announce(_:in:)``.
+    func foundSuccessor(in store: any SyncObjectStore) async throws -> SyncGroup {
+        guard let member = state.activeMember(member), member.role == .admin else {
+            throw SyncError.notAllowed("only an admin begins anew, or moves the group")
+        }
+        let next = Data(RandomBytes.make(16))
+        try await store.probe(under: SyncNames.chain(group: next))
+        try memberKeys.save(as: MemberKeys.name(next, member.id), in: keyStore)
+        let epoch = try EpochKey.random(1)
+        let others = state.active.filter { $0.id != member.id && $0.kind != .invitation }
+        let members = [member] + others
+        let records = try members.map { member in
+            var record = member
+            let name = try name(of: member.id)
+            record.sealedName = try epoch.sealedName(name, of: member.id)
+            record.nameEpoch = 1
+            return record
+        }
+        let wrapped = try members.map { member in
+            // A member with a key that HPKE refuses gets nothing, as in a rotation.
+            do {
+                return (member.id, try epoch.wrapped(for: member.id, member.keys, group: next))
+            } catch let error as SyncError {
+                throw error
+            } catch {
+                return (member.id, Data())
+            }
+        }
+        let formers = Array(([id] + state.formers).prefix(MembershipState.mostFormers))
+        let group = SyncGroup(next, memberKeys, in: store, keyStore: keyStore)
+        try await group.append { _ in
+            .succeed(
+                formers: formers, records,
+                .init(
+                    number: 1, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
+                    previous: Data()))
+        }
+        return group
+    }
+
+    /// Lets the members of this group learn from a store that they go on in another one.
+    ///
+    /// The store may lack what this member has read there: members that have read less need it to
+    /// know who has made the other group. If another admin was faster, the members go on in that
+    /// one's.
+    func announce(_ entry: Data, in store: any SyncObjectStore) async throws {
+        for (index, bytes) in entries.enumerated() {
+            // Of void ones only the hash is known, and nobody could read on.
+            guard bytes.count > MembershipState.hashCount else { break }
+            let name = SyncNames.chainEntry(group: id, number: UInt64(index + 1))
+            _ = try await store.create(name, bytes)
+        }
+        try await announce(entry, to: [id], in: store)
+        // Members of the groups before find this one, and read on there.
+        if let own = entries.first, !state.formers.isEmpty {
+            try await announce(own, to: state.formers, in: store)
+        }
+    }
+
+    private func announce(
+        _ entry: Data, to groups: [Data], in store: any SyncObjectStore
+    ) async throws {
+        for group in groups {
+            var number: UInt64 = 1
+            while try await !isAnnounced(
+                entry, as: SyncNames.successor(group: group, number: number), in: store)
+            {
+                number += 1
+            }
+        }
+    }
+
+    /// Whether an object names the successor, or another one that counts.
+    private func isAnnounced(
+        _ entry: Data, as name: String, in store: any SyncObjectStore
+    ) async throws -> Bool {
+        if try await store.create(name, entry) { return true }
+        // The answer may have been lost.
+        guard let bytes = try await store.read(name) else { return false }
+        if bytes == entry { return true }
+        guard let other = counting(bytes) else { return false }
+        return try await Self.isThere(other, in: store)
+    }
+
+    /// The group that follows, for the first of `members` that is one there.
+    ///
+    /// - Throws: ``SyncError/notAMember`` if none is.
+    func following(_ successor: Successor, as members: [MemberID]) throws -> SyncGroup {
+        var state = MembershipState()
+        var entries: [Data] = []
+        try Self.take(successor.entry, successor.id, &state, &entries)
+        guard let member = members.first(where: state.isActive) else { throw SyncError.notAMember }
+        // A code's keys are in no key store.
+        let keys =
+            member == self.member
+            ? memberKeys : try MemberKeys(named: MemberKeys.name(id, member), in: keyStore)
+        if state.member(member)?.kind == .device {
+            try keys.save(as: MemberKeys.name(successor.id, member), in: keyStore)
+        }
+        return SyncGroup(
+            successor.id, keys, in: store, keyStore: keyStore, chain: (state, entries))
+    }
+}

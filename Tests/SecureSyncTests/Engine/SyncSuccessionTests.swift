@@ -1,0 +1,204 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+/// A group that begins anew, in its store or in another one.
+@Suite struct SyncSuccessionTests {
+    private let objects = WorldObjects()
+
+    private func group(_ names: String...) async throws -> [WorldDevice] {
+        let devices = try names.map { try WorldDevice($0, objects) }
+        try await devices[0].engine.createGroup(deviceName: names[0])
+        for device in devices.dropFirst() {
+            try await device.engine.join(
+                try await devices[0].engine.invite(.once), deviceName: device.name,
+                localRows: .keep)
+        }
+        try await settle(devices)
+        return devices
+    }
+
+    private func write(_ device: WorldDevice, _ sql: String) async throws {
+        try await device.queue.write { try $0.executeStatements(sql) }
+    }
+
+    private func settle(_ devices: [WorldDevice]) async throws {
+        for _ in 0..<4 { for device in devices { try await device.engine.syncOnce() } }
+    }
+
+    private func parents(_ device: WorldDevice) throws -> [String?] {
+        try device.queue.read {
+            try $0.strings("SELECT id || ' ' || name FROM parent ORDER BY id")
+        }
+    }
+
+    @Test func `after a store has lost everything, the group has what each device has`()
+        async throws
+    {
+        let devices = try await group("phone", "laptop", "desk")
+        try await write(
+            devices[0], "INSERT INTO parent VALUES ('a', 1, NULL), ('b', 1, NULL), ('c', 1, NULL)")
+        try await settle(devices)
+        // Only the laptop gets this edit of the desk's.
+        try await write(devices[2], "UPDATE parent SET name = 'desk' WHERE id = 'a'")
+        try await devices[2].engine.syncOnce()
+        try await devices[1].engine.syncOnce()
+        try await write(devices[1], "DELETE FROM parent WHERE id = 'b'")
+        try await write(devices[1], "INSERT INTO parent VALUES ('d', 'laptop', NULL)")
+        try await write(devices[0], "UPDATE parent SET name = 'phone' WHERE id = 'c'")
+        objects.putBack([:])
+        for device in devices {
+            await #expect(throws: SyncError.self) { try await device.engine.syncOnce() }
+        }
+        try await devices[0].engine.reset()
+        // The desk never comes back.
+        try await settle([devices[0], devices[1]])
+        for device in devices[..<2] {
+            #expect(try parents(device) == ["a desk", "c phone", "d laptop"])
+        }
+        try await settle(devices)
+        #expect(try devices[2].rows() == devices[0].rows())
+        let names = try await devices[2].engine.members().map(\.name)
+        #expect(Set(names) == ["phone", "laptop", "desk"])
+    }
+
+    @Test func `after a store was put back, what had been synced since comes from the devices`()
+        async throws
+    {
+        let devices = try await group("phone", "laptop")
+        let old = objects.all
+        try await write(devices[1], "INSERT INTO parent VALUES ('late', 1, NULL)")
+        try await settle(devices)
+        // Joined since: the store knows nothing of it.
+        let tablet = try WorldDevice("tablet", objects)
+        try await tablet.engine.join(
+            try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+        try await write(tablet, "INSERT INTO parent VALUES ('new', 1, NULL)")
+        try await settle(devices + [tablet])
+        objects.putBack(old)
+        await #expect(throws: SyncError.self) { try await devices[1].engine.syncOnce() }
+        try await tablet.engine.reset()
+        try await settle(devices + [tablet])
+        #expect(try parents(devices[0]) == ["late 1", "new 1"])
+        #expect(try devices[1].rows() == devices[0].rows())
+        #expect(try tablet.rows() == devices[0].rows())
+    }
+
+    @Test func `a group moves to another store, and who looks at the old one learns it`()
+        async throws
+    {
+        let devices = try await group("phone", "laptop")
+        try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+        try await devices[1].engine.syncOnce()
+        let moved = WorldObjects()
+        try await devices[0].engine.moveGroup(to: WorldStore(moved))
+        #expect(try parents(devices[0]) == ["a laptop"])
+        try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+        try await devices[0].engine.syncOnce()
+        try await write(devices[1], "INSERT INTO parent VALUES ('c', 'laptop', NULL)")
+        await #expect(throws: SyncError.groupHasMoved) { try await devices[1].engine.syncOnce() }
+
+        let engine = try SyncEngine(
+            devices[1].queue, tables: WorldDevice.tables, store: WorldStore(moved),
+            keyStore: devices[1].keyStore)
+        try await engine.syncOnce()
+        try await devices[0].engine.syncOnce()
+        #expect(try parents(devices[0]) == ["a laptop", "b phone", "c laptop"])
+        #expect(try devices[1].rows() == devices[0].rows())
+        #expect(objects.names.allSatisfy { !moved.names.contains($0) || $0.contains("/m/") })
+    }
+
+    @Test func `a device that died in any call goes on, and nobody is left behind`() async throws {
+        var calls = 0
+        while true {
+            let devices = try await group("phone", "laptop")
+            try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+            devices[0].store.setFaults { $0.callsUntilKill = calls }
+            do {
+                try await devices[0].engine.reset()
+                #expect(calls > 10)
+                return
+            } catch is WorldStore.Killed {
+                try devices[0].killAndReopen()
+            }
+            try await settle(devices)
+            try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+            try await devices[1].engine.reset()
+            try await settle(devices)
+            #expect(try parents(devices[0]) == ["a laptop", "b phone"], "\(calls)")
+            #expect(try parents(devices[1]) == ["a laptop", "b phone"], "\(calls)")
+            objects.putBack([:])
+            calls += 1
+        }
+    }
+
+    @Test func `a removed member's new beginning counts for nobody`() async throws {
+        let devices = try await group("phone", "laptop", "ruth")
+        let ruth = try WorldDevice(copyOf: devices[2], "ruth", in: objects)
+        let before = objects.all
+        let member = try #require(
+            try await devices[0].engine.members().first { $0.name == "ruth" })
+        try await devices[0].engine.remove(member)
+        try await settle(Array(devices[..<2]))
+        // It is shown the store as it was.
+        ruth.store.show(
+            Dictionary(
+                uniqueKeysWithValues: objects.names.filter { before[$0] == nil }
+                    .map { ($0, Data?.none) }))
+        try await ruth.engine.reset()
+        #expect(objects.names.contains { $0.contains("/m/n") })
+        try await write(devices[0], "INSERT INTO parent VALUES ('a', 'phone', NULL)")
+        try await settle(Array(devices[..<2]))
+        #expect(try parents(devices[1]) == ["a phone"])
+        #expect(try await devices[1].engine.members().map(\.name) == ["phone", "laptop"])
+    }
+
+    @Test func `a member that a new beginning brings back is removed again`() async throws {
+        let devices = try await group("phone", "laptop", "ruth")
+        let before = objects.all
+        let member = try #require(
+            try await devices[0].engine.members().first { $0.name == "ruth" })
+        try await devices[0].engine.remove(member)
+        // The laptop does not hear of it before the store is put back.
+        objects.putBack(before)
+        try await devices[1].engine.reset()
+        try await settle(Array(devices[..<2]))
+        #expect(try await devices[1].engine.members().map(\.name).sorted() == ["laptop", "phone"])
+        await #expect(throws: SyncError.notAMember) { try await devices[2].engine.syncOnce() }
+    }
+
+    @Test func `a code for recovery stays valid, and an invitation of before does not`()
+        async throws
+    {
+        let devices = try await group("phone")
+        let invitation = try await devices[0].engine.invite(.once)
+        let recovery = try await devices[0].engine.invite(.recovery)
+        try await write(devices[0], "INSERT INTO parent VALUES ('a', 'phone', NULL)")
+        for _ in 0..<2 { try await devices[0].engine.reset() }
+        let laptop = try WorldDevice("laptop", objects)
+        let error = await #expect(throws: SyncError.self) {
+            try await laptop.engine.join(invitation, deviceName: "laptop", localRows: .keep)
+        }
+        guard case .invitationNotAccepted(let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains("begun anew"))
+        try await laptop.engine.join(recovery, deviceName: "laptop", localRows: .keep)
+        try await settle([devices[0], laptop])
+        #expect(try parents(laptop) == ["a phone"])
+        let kinds = try await devices[0].engine.members().map(\.kind)
+        #expect(kinds.filter { $0 == .device }.count == 2)
+        #expect(kinds.filter { $0 == .recovery }.count == 1)
+    }
+
+    @Test func `a file that is in no group does not begin anew`() async throws {
+        let device = try WorldDevice("phone", objects)
+        await #expect(throws: SyncError.notAMember) { try await device.engine.reset() }
+        await #expect(throws: SyncError.notAMember) {
+            try await device.engine.moveGroup(to: WorldStore(WorldObjects()))
+        }
+    }
+}
