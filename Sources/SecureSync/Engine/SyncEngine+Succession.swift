@@ -16,7 +16,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the store
     ///   and of the database.
-    public func reset() async throws { try await beginAnew(in: store) }
+    public func reset() async throws { try await beginAnew(in: nil) }
 
     /// Moves the group into another store, as ``reset()`` lets it begin anew in its own.
     ///
@@ -30,12 +30,15 @@ extension SyncEngine {
         try await beginAnew(in: other)
     }
 
-    private func beginAnew(in other: any SyncObjectStore) async throws {
+    private func beginAnew(in other: (any SyncObjectStore)?) async throws {
         do {
             _ = try await syncOnce()
-        } catch let error as SyncError where error != .notAMember {
+        } catch let error as SyncError
+            where error != .notAMember && (other != nil || !error.isTransient)
+        {
             // What cannot be read is why the group begins anew.
         }
+        let other = other ?? store
         try await line.run { [self] in
             let group = try await currentGroup()
             let place = try await database.read { db in
@@ -103,7 +106,6 @@ extension SyncEngine {
         while let next = later {
             following = try await following.following(
                 next, as: [place.member, place.former].compactMap { $0 })
-            try await following.refresh()
             later = try await following.successor()
         }
         let keys = try await following.keys()
@@ -130,18 +132,19 @@ extension SyncEngine {
         }
         use(following, in: store)
         if !isOpen { try await renew() }
-        try await removeAgain(group.state.removed, from: following)
+        try await complete(following, by: group)
     }
 
-    /// Removes members that were removed from the group before, and are back since the admin that
-    /// began anew did not know.
-    private func removeAgain(
-        _ removed: [MemberID: LogHead], from group: SyncGroup
-    ) async throws {
-        let (state, own) = (await group.state, await group.member)
+    /// Does again what the admin that began anew did not know of the group before: removes members
+    /// that are back, and adds those that are missing.
+    private func complete(_ group: SyncGroup, by former: SyncGroup) async throws {
+        let (before, state, own) = (await former.state, await group.state, await group.member)
         guard state.activeMember(own)?.role == .admin else { return }
-        for member in removed.keys.sorted() where state.isActive(member) {
+        for member in before.removed.keys.sorted() where state.isActive(member) {
             try await group.remove(LogHead(member: member, number: 0, hash: Data(count: 32)))
+        }
+        for member in before.devices where state.member(member.id) == nil {
+            try await group.add(member, named: try await former.name(of: member.id))
         }
     }
 }

@@ -48,13 +48,12 @@ extension SyncGroup {
         }
         // What that group's admins say of the one in which it goes on can be trusted.
         while let next = try await group.successor() {
-            do { group = try await group.following(next, as: [guest.id]) } catch SyncError
-                .notAMember
-            {
+            do {
+                group = try await group.following(next, as: [guest.id])
+            } catch SyncError.notAMember {
                 throw SyncError.invitationNotAccepted(
                     "the group has begun anew since; ask for another one")
             }
-            try await group.refresh()
         }
         try await group.enter(invitation, deviceName)
         return group

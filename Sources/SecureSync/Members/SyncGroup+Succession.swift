@@ -148,22 +148,51 @@ extension SyncGroup {
         return try await Self.isThere(other, in: store)
     }
 
-    /// The group that follows, for the first of `members` that is one there.
+    /// Adds a device of the group before.
+    func add(_ member: ChainEntry.Member, named name: String) async throws {
+        try await append { group in
+            guard group.state.member(member.id) == nil else { return nil }
+            let epoch = try group.currentKey()
+            var record = member
+            record.sealedName = try epoch.sealedName(name, of: member.id)
+            record.nameEpoch = epoch.number
+            return .add(
+                record, key: try epoch.wrapped(for: member.id, member.keys, group: group.id))
+        }
+    }
+
+    /// The group that follows as it is now, for the first of `members` that is one there.
     ///
-    /// - Throws: ``SyncError/notAMember`` if none is.
-    func following(_ successor: Successor, as members: [MemberID]) throws -> SyncGroup {
+    /// - Throws: ``SyncError/notAMember`` if none is; a transient error if it may become one, since
+    ///   the admin that began anew did not know it; the store's errors.
+    func following(_ successor: Successor, as members: [MemberID]) async throws -> SyncGroup {
         var state = MembershipState()
         var entries: [Data] = []
         try Self.take(successor.entry, successor.id, &state, &entries)
-        guard let member = members.first(where: state.isActive) else { throw SyncError.notAMember }
+        let group = SyncGroup(
+            successor.id, memberKeys, in: store, keyStore: keyStore, chain: (state, entries))
+        try await group.refresh()
+        let now = await group.state
+        guard let member = members.first(where: now.isActive) else {
+            let known = members.filter { self.state.activeMember($0)?.kind == .device }
+            guard known.contains(where: { now.member($0) == nil }) else {
+                throw SyncError.notAMember
+            }
+            throw SyncError.store(
+                code: "unknown",
+                message: "who began the group anew did not know this member, and no other one has "
+                    + "added it yet; wait, or join again", isTransient: true)
+        }
         // A code's keys are in no key store.
         let keys =
-            member == self.member
+            member == memberKeys.id
             ? memberKeys : try MemberKeys(named: MemberKeys.name(id, member), in: keyStore)
-        if state.member(member)?.kind == .device {
+        if now.member(member)?.kind == .device {
             try keys.save(as: MemberKeys.name(successor.id, member), in: keyStore)
         }
-        return SyncGroup(
-            successor.id, keys, in: store, keyStore: keyStore, chain: (state, entries))
+        await group.become(keys)
+        return group
     }
+
+    private func become(_ keys: MemberKeys) { (member, memberKeys) = (keys.id, keys) }
 }

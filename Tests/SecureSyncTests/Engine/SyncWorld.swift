@@ -313,6 +313,10 @@ struct SyncWorld {
                 } catch SyncError.notAMember where isPerhapsGone(device) {
                     drop(device)
                     isQuiet = false
+                } catch let error as SyncError where error.isTransient {
+                    isQuiet = false
+                } catch {
+                    throw Broken(description: "\(device.name): \(error) \(try device.journal())")
                 }
             }
             if isQuiet { break }
