@@ -31,7 +31,7 @@ struct Tool: ParsableCommand {
             Import.self, Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self,
             Backup.self,
             Salvage.self, MirrorFile.self, Restore.self, MirrorLog.self, MirrorVerify.self,
-            KeyValue.self,
+            Sync.self, KeyValue.self,
         ])
 
     /// The version of this program and of its library.

@@ -7,6 +7,8 @@ import Testing
         "info", "query", "shell", "browse", "import", "export", "rekey", "kv", "kv list", "kv get",
         "kv put",
         "kv remove", "mirror", "restore", "mirror-log", "mirror-verify",
+        "sync", "sync status", "sync create", "sync invite", "sync join", "sync run",
+        "sync members", "sync remove", "sync leave", "sync reset", "sync conflicts", "sync verify",
     ]
 
     init() throws { workspace = try Workspace() }
@@ -27,7 +29,9 @@ import Testing
         "import a.db x.csv --delimiter ab", "import a.db data", "kv put a.db k v --type nonsense",
         "mirror a.db", "mirror a.db --to x --interval=-1", "mirror a.db --to x --keep-all soon",
         "restore a.db", "restore a.db --from data --at yesterday", "mirror-log --from data",
-        "mirror-verify --name a.db", "mirror a.db --to postgresql:",
+        "sync run a.db", "sync create a.db --store data --device-keys x",
+        "sync join a.db --store s --device-keys x --name n --code-fd 3 --code-file f",
+        "sync status", "mirror-verify --name a.db", "mirror a.db --to postgresql:",
         "mirror a.db --to postgresql:g --postgresql a=b --postgresql-file data",
     ])
     func `wrong usage ends with status 2 and a message`(_ arguments: String) throws {

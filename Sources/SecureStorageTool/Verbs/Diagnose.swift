@@ -112,4 +112,11 @@ extension Output {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try write(line: String(decoding: encoder.encode(value), as: UTF8.self))
     }
+
+    /// Writes an object on one line, with its keys sorted.
+    func write(jsonLine value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try write(line: String(decoding: encoder.encode(value), as: UTF8.self))
+    }
 }

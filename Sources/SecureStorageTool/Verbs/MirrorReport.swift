@@ -84,9 +84,8 @@ struct MirrorReport {
             behindSince: status.behindSince.map(PointInTime.textInUTC),
             failure: status.failure.map(Self.text),
             nextTry: status.nextTry.map(PointInTime.textInUTC))
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        try acknowledge(String(decoding: encoder.encode(answer), as: UTF8.self))
+        try Output.standard.write(jsonLine: answer)
+        try Output.standard.flush()
     }
 
     // MARK: - Lines for people

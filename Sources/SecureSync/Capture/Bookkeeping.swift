@@ -28,7 +28,8 @@ enum Bookkeeping {
                 number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_table (
                 number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE,
-                keys INTEGER NOT NULL, compact_at INTEGER NOT NULL DEFAULT \(compactionLimit));
+                keys INTEGER NOT NULL, compact_at INTEGER NOT NULL DEFAULT \(compactionLimit),
+                declaration TEXT);
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_column (
                 tbl INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
                 PRIMARY KEY (tbl, number), UNIQUE (tbl, name)) WITHOUT ROWID;

@@ -33,6 +33,7 @@ package struct Capture: Sendable {
                     !reading.key.contains($0) && !reading.columns[$0].isGenerated
                 }.map { reading.columns[$0].name }, in: db)
         }
+        try SyncedTables.keep(readings.map { ($1.name, $0) }, in: db)
         var needed: [(name: String, sql: String)] = []
         for (declaration, reading) in readings {
             let shape = try shape(of: reading, declaration, among: readings, in: db)

@@ -30,10 +30,18 @@ public struct SyncedTables: Sendable {
         add(Declaration(table: table, merging: merging, together: [], ids: ids))
     }
 
+    /// Whether there is none.
+    package var isEmpty: Bool { declarations.isEmpty }
+
+    /// Whether a table is among them.
+    package func declares(_ table: String) -> Bool {
+        declarations.contains { $0.table.isSameName(as: table) }
+    }
+
     /// The names of the tables.
     var names: [String] { declarations.map(\.table) }
 
-    private mutating func add(_ declaration: Declaration) {
+    mutating func add(_ declaration: Declaration) {
         declarations.removeAll { $0.table.isSameName(as: declaration.table) }
         declarations.append(declaration)
     }

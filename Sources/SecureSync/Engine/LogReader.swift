@@ -108,6 +108,23 @@ struct LogReader {
         next = nil
     }
 
+    /// Returns a batch with this place whose body can be read, whatever it follows.
+    static func open(
+        _ bytes: Data, _ name: String, _ keys: GroupKeys, _ number: UInt64, of member: MemberID
+    ) throws -> SealedBatch {
+        do {
+            let header = try SealedBatch(reading: bytes).header
+            let before = LogHead(member: member, number: number - 1, hash: header.previous)
+            let batch = try check(bytes, name, keys, after: before)
+            _ = try batch.open(key: keys.key(ofEpoch: header.epoch))
+            return batch
+        } catch let error as CBORError {
+            throw SyncError.damaged(name, error.reason)
+        } catch is NewerFormat {
+            throw SyncError.newerFormat(name)
+        }
+    }
+
     /// Returns the batch of these bytes, if it is the one that follows `previous`.
     private static func check(
         _ bytes: Data, _ name: String, _ keys: GroupKeys, after previous: LogHead

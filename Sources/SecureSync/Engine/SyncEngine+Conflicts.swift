@@ -10,12 +10,7 @@ extension SyncEngine {
     /// - Returns: The conflicts of this file; other members list their own.
     /// - Throws: The errors of the database.
     public func conflicts(in table: String? = nil) throws -> [SyncConflict] {
-        try database.read { [capture] db in
-            let lost = try capture.conflicts(in: db, of: table).map { SyncConflict($0) }
-            let heldBack = try capture.parkedRows(in: db)
-                .filter { table.map($0.table.isSameName) ?? true }
-            return lost + heldBack.map { SyncConflict($0) }
-        }
+        try database.read { [capture] in try capture.allConflicts(in: table, of: $0) }
     }
 
     /// Removes what has lost from the list of this file; a row that is held back stays in it until
@@ -26,5 +21,13 @@ extension SyncEngine {
     public func forget(_ conflict: SyncConflict) throws {
         guard let entry = conflict.entry else { return }
         try database.write { [capture] in try capture.forget(entry, in: $0) }
+    }
+}
+
+extension Capture {
+    func allConflicts(in table: String?, of db: SecureDatabaseStore) throws -> [SyncConflict] {
+        let lost = try conflicts(in: db, of: table).map { SyncConflict($0) }
+        let heldBack = try parkedRows(in: db).filter { table.map($0.table.isSameName) ?? true }
+        return lost + heldBack.map { SyncConflict($0) }
     }
 }

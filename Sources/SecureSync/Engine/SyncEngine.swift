@@ -157,8 +157,8 @@ public final class SyncEngine: Sendable {
                 SyncMember(
                     memberID: member.id, kind: SyncMember.Kind(member.kind),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
-                    lastHeard: heard[member.id].map {
-                        Date(timeIntervalSince1970: Double($0) / 1000)
+                    lastHeard: heard[member.id].flatMap {
+                        $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
                     }))
         }
         return members

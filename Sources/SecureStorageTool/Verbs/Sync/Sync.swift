@@ -1,0 +1,111 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureKeys
+internal import SecureStorage
+internal import SecureSync
+
+/// `securestorage sync`: keeps tables equal on several devices and servers.
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Keep tables equal on several devices and servers.",
+        discussion: """
+            Each has its own file and writes it at once. What it has written reaches the others through a store that \
+            sees only ciphertext: \(MirrorStoreOptions.addresses). "status" and "conflicts" need neither the store nor \
+            the device's keys, which are in a directory that only you can access, --device-keys, and are no part of the \
+            file's backups.
+
+            EXAMPLES
+              securestorage sync create notes.db --table note --name server --store /mnt/share --device-keys keys
+              securestorage sync invite notes.db --store /mnt/share --device-keys keys
+              securestorage sync join copy.db --table note --name laptop --store /mnt/share --device-keys keys
+              securestorage sync run notes.db --store /mnt/share --device-keys keys
+              securestorage sync status notes.db
+            """,
+        subcommands: [
+            SyncStatusVerb.self, SyncCreate.self, SyncInvite.self, SyncJoin.self, SyncRun.self,
+            SyncMembersVerb.self, SyncRemove.self, SyncLeave.self, SyncReset.self,
+            SyncConflictsVerb.self, SyncVerify.self,
+        ])
+
+    static let deviceKeysHelp = ArgumentHelp(
+        "The directory with this device's keys for sync; it is made if it is missing.",
+        valueName: "directory")
+    static let nameHelp = ArgumentHelp(
+        "What other members see of this device; the store does not.", valueName: "name")
+    static let tableHelp = ArgumentHelp(
+        "A table to sync; may be repeated. Not needed if the file's app has said it.",
+        valueName: "table")
+}
+
+/// A verb that uses the store of a synced file.
+///
+/// Each contains the groups of options itself, as ``FileVerb``.
+protocol SyncVerb: FileVerb {
+    var store: String { get }
+    var deviceKeys: String { get }
+    var storeOptions: MirrorStoreOptions { get }
+}
+
+extension FileVerb {
+    /// Opens the file as it is, for an engine or for what an engine has left in it.
+    func openQueue(for use: FileUse) throws -> SecureDatabaseQueue {
+        guard exists else { throw Failure.noFile(file) }
+        try requireContent()
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher = cipher.configuration
+        configuration.keepsJournalMode = true
+        configuration.isReadOnly = use == .reading
+        let queue = SecureDatabaseQueue(fullDatabasePath: file, configuration: configuration)
+        try queue.open(with: keyOptions.key(of: file, isNew: false))
+        return queue
+    }
+}
+
+extension SyncVerb {
+    /// Opens the file and its engine.
+    ///
+    /// - Parameter names: Tables that the user wants; empty for those that the file declares.
+    func engine(tables names: [String] = []) throws -> SyncEngine {
+        let store = try storeOptions.store(store)
+        let queue = try openQueue(for: .writing)
+        var tables = try SyncedTables(declaredIn: queue)
+        for name in names where !tables.declares(name) { tables.add(name) }
+        guard !tables.isEmpty else {
+            throw Failure.usage("no table of \"\(file)\" is synced; name one with --table")
+        }
+        let directory = URL(fileURLWithPath: deviceKeys, isDirectory: true)
+        return try SyncEngine(
+            queue, tables: tables, store: store, keyStore: FileKeyStore(directory: directory))
+    }
+}
+
+/// What a verb of sync has done, as JSON.
+struct SyncAnswer: Encodable {
+    var sent: Int
+    var transactions: Int
+    var rows: Int
+    var snapshot: Bool
+    var loaded: Bool
+    var forked: Bool
+
+    init(_ report: SyncReport) {
+        (sent, transactions) = (report.sentBatches, report.appliedTransactions)
+        (rows, snapshot) = (report.appliedRows, report.hasWrittenSnapshot)
+        (loaded, forked) = (report.hasLoadedSnapshot, report.hasForked)
+    }
+
+    /// For people.
+    var line: String {
+        var text =
+            "sent \(Self.count(sent, "batch", "batches")), applied "
+            + "\(Self.count(transactions, "transaction")) with \(Self.count(rows, "row"))"
+        if loaded { text += "; loaded a snapshot" }
+        if forked { text += "; the file was a copy and is a member of its own now" }
+        return text
+    }
+
+    static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
+        "\(number) \(number == 1 ? one : many ?? one + "s")"
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+public import SecureStorage
+
+// The declaration as the file keeps it, for programs that have none of their own.
+extension SyncedTables {
+    /// Reads which tables the last engine on this file has synced, and how.
+    ///
+    /// For tools and services that work on the files of an app. Empty for a file that was never
+    /// synced.
+    ///
+    /// - Parameter database: An open queue or pool.
+    /// - Throws: ``SyncError/damaged(_:_:)`` for a declaration that cannot be read; the errors of
+    ///   the database.
+    public init(declaredIn database: any SecureDatabaseReader) throws {
+        self = try database.read { try SyncedTables(in: $0) }
+    }
+
+    init(in db: SecureDatabaseStore) throws {
+        self.init()
+        guard try db.tableExists(Self.table) else { return }
+        try db.rows(
+            """
+            SELECT declaration FROM main.\(Self.table) WHERE declaration IS NOT NULL
+            ORDER BY number
+            """
+        ) { row in
+            let bytes = Data(try row.text(at: 0).utf8)
+            guard let declaration = try? JSONDecoder().decode(Kept.self, from: bytes).declaration
+            else { throw SyncError.damaged(Self.table, "a declaration is not readable") }
+            add(declaration)
+        }
+    }
+
+    /// A declaration as JSON.
+    private struct Kept: Codable {
+        var table: String
+        var merging: String
+        var together: [[String]]
+        var ids: String
+
+        init(_ declaration: Declaration) {
+            (table, together) = (declaration.table, declaration.together)
+            (merging, ids) = (declaration.merging.rawValue, declaration.ids.rawValue)
+        }
+
+        var declaration: Declaration? {
+            guard let merging = Merging(rawValue: merging), let ids = Identifiers(rawValue: ids)
+            else { return nil }
+            return Declaration(table: table, merging: merging, together: together, ids: ids)
+        }
+    }
+
+    private static var table: String { "securestorage_sync_table" }
+
+    /// Writes what has changed of the declarations, by the names of their tables.
+    static func keep(
+        _ declarations: [(name: String, declaration: Declaration)], in db: SecureDatabaseStore
+    ) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        for (name, declaration) in declarations {
+            let text = String(decoding: try encoder.encode(Kept(declaration)), as: UTF8.self)
+            try db.executeUpdate(
+                """
+                UPDATE main.\(table) SET declaration = ?1
+                WHERE name = ?2 AND declaration IS NOT ?1
+                """, values: [text, name])
+        }
+        let names = declarations.map(\.name.sqlLiteral).joined(separator: ", ")
+        try db.executeUpdate(
+            """
+            UPDATE main.\(table) SET declaration = NULL
+            WHERE declaration IS NOT NULL AND name NOT IN (\(names))
+            """)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The verbs of sync, with two files and a directory between them.
+@Suite(.timeLimit(.minutes(10))) struct SyncTests {
+    let workspace: Workspace
+    private static let schema =
+        "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text, done DEFAULT 0);"
+
+    init() throws {
+        workspace = try Workspace()
+        try workspace.fill("a.db", Self.schema + "INSERT INTO note VALUES ('a', 'milk', 0)")
+        try workspace.fill("b.db", Self.schema + "INSERT INTO note VALUES ('b', 'bread', 0)")
+    }
+
+    /// Runs a script with the options of each device in `$a` and `$b`.
+    private func run(_ script: String) throws -> Program {
+        try workspace.shell(
+            """
+            key="--key-file key --raw-key"
+            a="a.db --store store --device-keys keys-a $key"
+            b="b.db --store store --device-keys keys-b $key"
+            rows() { securestorage query $1 "SELECT id, text, done FROM note ORDER BY id" --csv $key | tail -n +2; }
+            form() {
+                securestorage sync create $a --table note --name phone &&
+                (umask 077; securestorage sync invite $a > code) &&
+                securestorage sync join $b --table note --name laptop --code-file code &&
+                securestorage sync run $a --once && securestorage sync run $b --once
+            }
+            \(script)
+            """)
+    }
+
+    @Test func `two files that one creates and the other joins have the same rows`() throws {
+        let program = try run("form && rows a.db && echo and && rows b.db")
+        let parts = program.text.components(separatedBy: "and\n")
+        try #require(parts.count == 2, "\(program.text) \(program.errors)")
+        #expect(parts[1] == "a,milk,0\r\nb,bread,0\r\n")
+        #expect(parts[0].hasSuffix(parts[1]))
+        #expect(program.status == 0)
+    }
+
+    @Test func `what both have changed is listed, and forgotten when asked`() throws {
+        let program = try run(
+            """
+            form > /dev/null
+            securestorage query a.db "UPDATE note SET text = 'oat milk' WHERE id = 'a'" $key
+            sleep 0.01
+            securestorage query b.db "UPDATE note SET text = 'soy milk' WHERE id = 'a'" $key
+            for device in "$a" "$b" "$a"; do securestorage sync run $device --once > /dev/null; done
+            rows a.db; rows b.db
+            securestorage sync conflicts a.db --json $key
+            securestorage sync conflicts b.db --json $key
+            securestorage sync conflicts a.db --forget --table note $key > /dev/null
+            securestorage sync conflicts b.db --forget --table note $key > /dev/null
+            securestorage sync status a.db --json $key
+            """)
+        let lines = program.text.components(separatedBy: .newlines)
+        #expect(lines.filter { $0 == "a,soy milk,0" }.count == 2, "\(program.text)")
+        let conflicts = lines.filter { $0.contains("\"reason\"") }
+        let conflict = try #require(conflicts.first)
+        #expect(conflict.contains("\"reason\":\"overwritten\""))
+        #expect(conflict.contains("\"values\":{\"text\":\"oat milk\"}"))
+        for line in conflicts {
+            #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil)
+        }
+        let status = try #require(
+            program.text.range(of: "{\n").map { program.text[$0.lowerBound...] }
+                ?? lines.last.map { $0[...] })
+        let answer = try #require(
+            try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
+        #expect(answer["conflicts"] as? Int == 0)
+        #expect((answer["tables"] as? [[String: String]])?.first?["name"] == "note")
+    }
+
+    @Test func `a removed member fails, and a member's name removes it`() throws {
+        let program = try run(
+            """
+            form > /dev/null
+            securestorage sync members $a --json
+            securestorage sync remove $a nobody; echo "status $?"
+            securestorage sync remove $a phone; echo "status $?"
+            securestorage sync remove $a laptop; echo "status $?"
+            securestorage sync run $b --once; echo "status $?"
+            """)
+        let statuses = program.lines.filter { $0.hasPrefix("status") }
+        #expect(statuses == ["status 11", "status 2", "status 0", "status 11"], "\(program.text)")
+        #expect(program.text.contains("\"laptop\""))
+        #expect(program.errors.contains("not a member of a group"))
+    }
+
+    @Test func `a byte that was changed in the store is found, and repaired by a reset`() throws {
+        let program = try run(
+            """
+            form > /dev/null
+            securestorage query a.db "INSERT INTO note VALUES ('c', 'tea', 0)" $key
+            securestorage sync run $a --once
+            securestorage sync verify $a; echo "status $?"
+            batch=$(find store -path '*/d/*' -type f | xargs ls -t | head -1)
+            chmod u+w "$batch"; printf X | dd of="$batch" bs=1 seek=200 conv=notrunc 2> /dev/null
+            securestorage sync verify $a; echo "status $?"
+            securestorage sync verify $a --json; echo "status $?"
+            securestorage sync run $b --once; echo "status $?"
+            securestorage sync reset $a
+            securestorage sync run $b --once; echo "status $?"
+            securestorage sync verify $b
+            rows b.db
+            """)
+        let statuses = program.lines.filter { $0.hasPrefix("status") }
+        #expect(
+            statuses == ["status 0", "status 7", "status 7", "status 7", "status 0"],
+            "\(program.text) \(program.errors)")
+        #expect(program.text.contains(", all sound"))
+        #expect(program.text.contains("1 problem"))
+        #expect(program.text.hasSuffix("c,tea,0\r\n"), "\(program.text)")
+    }
+
+    @Test func `what a program writes while sync runs is at the other one after the stop`() throws {
+        let program = try run(
+            """
+            form > /dev/null
+            securestorage sync run $a --json > out 2> err & sync=$!
+            until grep -qs complete out; do kill -0 $sync || break; sleep 0.05; done
+            securestorage query a.db "INSERT INTO note VALUES ('c', 'tea', 0)" $key
+            kill -TERM $sync; wait $sync; echo "status $?"
+            securestorage sync run $b --once
+            rows b.db; cat err
+            """)
+        #expect(program.text.contains("status 0"), "\(program.text) \(program.errors)")
+        #expect(program.text.hasSuffix("c,tea,0\r\n"), "\(program.text)")
+    }
+
+    @Test func `a file in no group says so, and what is missing is named`() throws {
+        let program = try run(
+            """
+            securestorage sync status a.db $key; echo "status $?"
+            securestorage sync run $a --once; echo "status $?"
+            securestorage sync create $a --table nothing --name x; echo "status $?"
+            securestorage sync join $b --table note --name x --code-file none; echo "status $?"
+            (umask 077; echo AAAA > code)
+            securestorage sync join $b --table note --name x --code-file code; echo "status $?"
+            """)
+        let statuses = program.lines.filter { $0.hasPrefix("status") }
+        #expect(
+            statuses == ["status 0", "status 2", "status 1", "status 17", "status 11"],
+            "\(program.text) \(program.errors)")
+        #expect(program.lines.first?.hasPrefix("group") == true)
+        #expect(program.errors.contains("--table"))
+        #expect(program.errors.contains("not a code of an invitation"))
+    }
+}
