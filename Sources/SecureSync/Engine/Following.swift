@@ -24,7 +24,7 @@ struct SuccessionEntering {
             _ = try capture.settle(after: capture.stamp(in: db), in: db)
             own += try capture.clockedRows(in: db)
         }
-        try journal.leave()
+        try journal.goOn()
         try journal.setChain(chain)
         (place.group, place.member, place.former) = (keys.group, keys.member, nil)
         (place.entered, place.published, place.owesHeads) = (0, 0, false)
@@ -47,7 +47,7 @@ extension SnapshotLoading {
         let known = try journal.promise(
             of: place.member, journal.mention(by: [snapshot.writer], of: place.member))
         let pending = try journal.takePending()
-        try journal.leave()
+        try journal.goOn()
         try journal.setChain(chain)
         (place.group, place.entered) = (keys.group, snapshot.number)
         (place.published, place.owesHeads) = (0, false)

@@ -65,9 +65,10 @@ extension SyncEngine {
                 try await database.write { [capture] in _ = try Outbox.seal(own, capture, in: $0) }
             } while try await writing.writeFirst(of: members) == nil
             guard let entry = await next.entries.first else { return }
-            try await group.announce(entry, in: other)
+            let former = try await database.read { try SyncJournal($0).formerChains() }
+            try await group.announce(entry, after: former, in: other)
             // Members that look there learn it; if the store is gone, none does.
-            try? await group.announce(entry, in: store)
+            try? await group.announce(entry, after: former, in: store)
             try? await store.mark(SyncNames.mark(group: group.id), Self.markBytes())
             use(nil, in: other)
         }
@@ -102,6 +103,8 @@ extension SyncEngine {
             try? await group.keys(), try await database.read { try SyncJournal($0).place() }
         )
         guard let place, let own else { throw SyncError.notAMember }
+        // It stays in the file, for a store that is put back again.
+        try await keepChain(of: group)
         var (following, later) = (group, SyncGroup.Successor?.some(next))
         while let next = later {
             following = try await following.following(
@@ -115,8 +118,14 @@ extension SyncEngine {
             throw SyncError.withheld(member: "snapshots", number: 1)
         }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
-        let isOpen = newest.manifest.declaration.isOpen(keys.member)
-        if place.entered > 0, isOpen, place.member == keys.member {
+        // A log that is closed, or that a copy of this file has begun, is not this file's.
+        let log = SyncNames.log(group: keys.group, member: keys.member)
+        let begun = try await store.list(log, after: nil)
+        let declaration = newest.manifest.declaration
+        let isOurs =
+            declaration.isOpen(keys.member) && declaration.heads[keys.member] == nil
+            && begun.isEmpty
+        if place.entered > 0, isOurs, place.member == keys.member {
             try await loading.withFiles(of: newest) { [database] files in
                 try await database.write { db in
                     guard try SyncJournal(db).place()?.group == group.id else { return }
@@ -131,7 +140,7 @@ extension SyncEngine {
             }
         }
         use(following, in: store)
-        if !isOpen { try await renew() }
+        if !isOurs { try await renew() }
         try await complete(following, by: group)
     }
 

@@ -28,6 +28,9 @@ struct SyncJournal {
               name BLOB PRIMARY KEY, parts INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_chain (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_former (
+              name BLOB, number INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (name, number))
+              WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_out (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_head (
@@ -102,8 +105,24 @@ struct SyncJournal {
         try db.executeUpdate("UPDATE securestorage_sync_group SET owes = 1")
     }
 
-    /// Forgets the group, not the rows.
+    /// Forgets the group, and those before it, not the rows.
     func leave() throws {
+        try forgetPlace()
+        try db.executeUpdate("DELETE FROM securestorage_sync_former")
+    }
+
+    /// Forgets the group for the one that follows it, and keeps its chain.
+    func goOn() throws {
+        try db.executeUpdate(
+            """
+            INSERT OR REPLACE INTO securestorage_sync_former (name, number, bytes)
+            SELECT g.name, c.number, c.bytes
+            FROM securestorage_sync_group AS g, securestorage_sync_chain AS c
+            """)
+        try forgetPlace()
+    }
+
+    private func forgetPlace() throws {
         for table in [
             "group", "chain", "out", "head", "mention", "log", "snapshot", "pending",
             "draft",
@@ -144,6 +163,19 @@ struct SyncJournal {
                 values: [number + 1, entry])
         }
         return true
+    }
+
+    /// The chains of the groups before this one, by the groups' names.
+    func formerChains() throws -> [Data: [Data]] {
+        let rows = try db.executeQuery(
+            "SELECT name, bytes FROM securestorage_sync_former ORDER BY name, number")
+        defer { rows.close() }
+        var chains: [Data: [Data]] = [:]
+        while try rows.next() {
+            chains[rows.data(forColumnIndex: 0) ?? Data(), default: []]
+                .append(rows.data(forColumnIndex: 1) ?? Data())
+        }
+        return chains
     }
 
     // MARK: - The file

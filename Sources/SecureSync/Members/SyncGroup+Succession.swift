@@ -64,7 +64,7 @@ extension SyncGroup {
     /// Creates the chain of a group with the devices of this one and its codes for recovery, in a
     /// store.
     ///
-    /// Nobody goes on there before ``announce(_:in:)``.
+    /// Nobody goes on there before ``announce(_:after:in:)``.
     func foundSuccessor(in store: any SyncObjectStore) async throws -> SyncGroup {
         guard let member = state.activeMember(member), member.role == .admin else {
             throw SyncError.notAllowed("only an admin begins anew, or moves the group")
@@ -109,30 +109,39 @@ extension SyncGroup {
     /// The store may lack what this member has read there: members that have read less need it to
     /// know who has made the other group. If another admin was faster, the members go on in that
     /// one's.
-    func announce(_ entry: Data, in store: any SyncObjectStore) async throws {
-        for (index, bytes) in entries.enumerated() {
-            // Of void ones only the hash is known, and nobody could read on.
-            guard bytes.count > MembershipState.hashCount else { break }
-            let name = SyncNames.chainEntry(group: id, number: UInt64(index + 1))
-            _ = try await store.create(name, bytes)
-        }
-        try await announce(entry, to: [id], in: store)
-        // Members of the groups before find this one, and read on there.
-        if let own = entries.first, !state.formers.isEmpty {
-            try await announce(own, to: state.formers, in: store)
-        }
-    }
-
-    private func announce(
-        _ entry: Data, to groups: [Data], in store: any SyncObjectStore
+    ///
+    /// - Parameters:
+    ///   - entry: The first entry of the other group's chain.
+    ///   - formerChains: Those of groups before this one, as far as they are known.
+    ///   - store: Where the members look.
+    /// - Throws: The store's errors.
+    func announce(
+        _ entry: Data, after formerChains: [Data: [Data]], in store: any SyncObjectStore
     ) async throws {
-        for group in groups {
+        // Members of the groups before find the one after theirs, and read on there.
+        var next = entry
+        for group in [id] + state.formers {
+            guard let chain = group == id ? entries : formerChains[group], let first = chain.first
+            else { return }
+            try await complete(chain, of: group, in: store)
             var number: UInt64 = 1
             while try await !isAnnounced(
-                entry, as: SyncNames.successor(group: group, number: number), in: store)
+                next, as: SyncNames.successor(group: group, number: number), in: store)
             {
                 number += 1
             }
+            next = first
+        }
+    }
+
+    private func complete(
+        _ chain: [Data], of group: Data, in store: any SyncObjectStore
+    ) async throws {
+        for (index, bytes) in chain.enumerated() {
+            // Of void ones only the hash is known, and nobody could read on.
+            guard bytes.count > MembershipState.hashCount else { return }
+            let name = SyncNames.chainEntry(group: group, number: UInt64(index + 1))
+            _ = try await store.create(name, bytes)
         }
     }
 
