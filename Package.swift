@@ -149,9 +149,11 @@ let package = Package(
             ],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: swiftSettings),
-        // What every store has to do, for those who write one.
+        // What every store has to do, for those who write one, and devices for apps' tests.
         .target(
-            name: "SyncTestKit", dependencies: ["SecureSync"], swiftSettings: swiftSettings),
+            name: "SyncTestKit",
+            dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync"],
+            swiftSettings: swiftSettings),
         .target(name: "CSecureStorageTool"),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.

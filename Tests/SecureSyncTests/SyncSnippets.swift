@@ -160,6 +160,38 @@ import TestSupport
         _ = await running.result
     }
 
+    @Test func `the devices of a test share a clock and a store`() async throws {
+        var tables = SyncedTables()
+        tables.add("note")
+        var migrations = SchemaMigrations()
+        migrations.add(
+            "notes", sql: "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)")
+        // begin
+        let world = DeviceWorld(tables: tables, migrations: migrations)
+        let phone = try await world.device("phone")
+        let laptop = try await world.device("laptop", clockError: .seconds(-300))
+        try await phone.database.write {
+            try $0.executeUpdate("INSERT INTO note (id, text) VALUES ('a', 'milk')")
+        }
+        try await world.settle()
+
+        phone.isOffline = true
+        try await phone.database.write { try $0.executeUpdate("UPDATE note SET text = 'cream'") }
+        world.advance(by: .seconds(3600))
+        try await laptop.database.write { try $0.executeUpdate("UPDATE note SET text = 'butter'") }
+        phone.isOffline = false
+        try await world.settle()
+
+        try world.requireEqual()
+        let lost = try phone.engine.conflicts(in: "note").map(\.values)
+        // end
+        #expect(lost == [["text": .text("cream")]])
+        let text = try await laptop.database.read {
+            try $0.string(forQuery: "SELECT text FROM note")
+        }
+        #expect(text == "butter")
+    }
+
     private func MyStore() -> DirectoryObjectStore {
         DirectoryObjectStore(
             directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()

@@ -13,6 +13,11 @@ enum Seeds {
         try write(items(), to: folder.appendingPathComponent("cbor"))
         try write(entries(), to: folder.appendingPathComponent("chain"))
         try write(batches(), to: folder.appendingPathComponent("batch"))
+        try write(sealed(), to: folder.appendingPathComponent("sealed"))
+        try write(manifests(), to: folder.appendingPathComponent("manifest"))
+        try write(parts(), to: folder.appendingPathComponent("part"))
+        try write(invitations(), to: folder.appendingPathComponent("invitation"))
+        try write(answers(), to: folder.appendingPathComponent("s3"))
     }
 
     private static func write(_ seeds: [String: Data], to folder: URL) throws {

@@ -12,7 +12,12 @@ let targets: [String: () throws -> any FuzzTarget] = [
     "--cbor": { CBORTarget() },
     "--chain": { try ChainTarget() },
     "--forgeries": { try ForgeriesTarget() },
+    "--invitation": { InvitationTarget() },
+    "--manifest": { try ManifestTarget() },
+    "--part": { try PartTarget() },
     "--records": { try RecordsTarget() },
+    "--s3": { try S3Target() },
+    "--sealed": { try SealedTarget() },
     "--sql": { try SQLTarget() },
     "--values": { try ValuesTarget() },
 ]

@@ -72,10 +72,9 @@ extension Capture {
 
     /// This machine's time in milliseconds since 1970, and never before what was promised.
     package func now(in db: SecureDatabaseStore) throws -> UInt64 {
-        let (sum, isOver) = (try db.int64(forQuery: "SELECT \(Bookkeeping.now)") ?? 0)
-            .addingReportingOverflow(clockOffset)
-        let clock = isOver ? UInt64.max : UInt64(max(sum, 0))
-        return max(min(clock, Stamp.greatestClock >> 16), try promisedTime(in: db) >> 16)
+        let time = clock(try db.int64(forQuery: "SELECT \(Bookkeeping.now)") ?? 0)
+        return max(
+            min(UInt64(max(time, 0)), Stamp.greatestClock >> 16), try promisedTime(in: db) >> 16)
     }
 
     // MARK: - Rows

@@ -5,12 +5,25 @@ package import SecureStorage
 /// A value: all state is in the database. Nothing here begins or ends a transaction, unless said.
 package struct Capture: Sendable {
     package let tables: SyncedTables
-    /// Milliseconds added to this machine's clock; tests only.
-    package let clockOffset: Int64
+    /// Turns a time of this machine's clock, which triggers note, into the member's; both in
+    /// milliseconds since 1970. They are the same except in tests.
+    package let clock: @Sendable (Int64) -> Int64
 
-    package init(_ tables: SyncedTables, clockOffset: Int64 = 0) {
+    package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {
         self.tables = tables
-        self.clockOffset = clockOffset
+        self.clock = clock
+    }
+
+    /// Captures with this machine's clock.
+    ///
+    /// - Parameters:
+    ///   - tables: What is synced.
+    ///   - clockOffset: Milliseconds added to the clock; tests only.
+    package init(_ tables: SyncedTables, clockOffset: Int64 = 0) {
+        self.init(tables) { time in
+            let (sum, isOver) = time.addingReportingOverflow(clockOffset)
+            return isOver ? .max : sum
+        }
     }
 
     /// Makes the bookkeeping tables and the triggers as the declaration and the schema are now.

@@ -21,7 +21,7 @@ extension Capture {
         let members = try MemberNumbers(in: db)
         var stamping = Stamping(
             member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
-            clockOffset: clockOffset)
+            clock: clock)
         var changes: [RowChange] = []
         for shape in shapes {
             try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
@@ -43,15 +43,19 @@ struct Stamping {
     let floor: UInt64
     /// All stamps are above, whatever the clock says.
     let promised: UInt64
-    let clockOffset: Int64
+    /// As ``Capture/clock``.
+    let clock: @Sendable (Int64) -> Int64
     /// The greatest time given.
     private(set) var last: UInt64 = 0
 
-    init(member: MemberID, floor: UInt64, promised: UInt64 = 0, clockOffset: Int64) {
+    init(
+        member: MemberID, floor: UInt64, promised: UInt64 = 0,
+        clock: @escaping @Sendable (Int64) -> Int64
+    ) {
         self.member = member
         self.floor = floor
         self.promised = promised
-        self.clockOffset = clockOffset
+        self.clock = clock
     }
 
     /// All marks of one row.
@@ -84,9 +88,8 @@ struct Stamping {
 
     /// Returns the time of a mark, raised above `old` and what was promised.
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
-        let (sum, isOver) = milliseconds.addingReportingOverflow(clockOffset)
         let old = max(old, promised)
-        let clock = Stamp.time(milliseconds: isOver ? .max : UInt64(max(sum, 0)))
+        let clock = Stamp.time(milliseconds: UInt64(max(self.clock(milliseconds), 0)))
         // Others refuse a greater one. No clock gets there, but a member may have written it: then
         // the row can lose an edit, but this member's log does not stand still for ever.
         let next = old < Stamp.greatestTime ? old + 1 : Stamp.greatestTime

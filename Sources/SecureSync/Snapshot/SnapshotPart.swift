@@ -83,9 +83,9 @@ package struct SnapshotPart {
         }
     }
 
-    private static let label = "SecureStorage sync snapshot rows 1"
+    static let label = "SecureStorage sync snapshot rows 1"
 
-    private static func place(
+    static func place(
         _ group: Data, _ rows: SnapshotManifest.Rows, part: Int, frame: UInt64
     ) -> RowIdentity {
         var place = group + rows.name

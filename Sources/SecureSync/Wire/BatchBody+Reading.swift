@@ -183,8 +183,10 @@ extension CBORReader {
 
     fileprivate mutating func head() throws -> LogHead {
         try array(count: 3)
-        return LogHead(
-            member: try member(), number: try unsigned(), hash: Data(try data(count: 8)))
+        let (member, number) = (try member(), try unsigned())
+        // It is stored as an `Int64`, and every batch and snapshot has a number from 1.
+        guard SyncNames.isValid(number) else { throw CBORError("a number is out of range") }
+        return LogHead(member: member, number: number, hash: Data(try data(count: 8)))
     }
 
     fileprivate mutating func member() throws -> MemberID {

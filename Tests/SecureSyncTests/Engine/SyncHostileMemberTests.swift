@@ -15,7 +15,9 @@ import TestSupport
     }
 
     /// Creates the next batch of Ben's log.
-    private func send(_ changes: [RowChange]) async throws -> String {
+    private func send(
+        _ changes: [RowChange], heads: [LogHead] = []
+    ) async throws -> String {
         let member = try await AdversaryGroup.id(of: group.ben)
         let keys = try await group.chain(of: group.ben, member, in: group.ownNames).keys()
         let log = SyncNames.log(group: keys.group, member: member)
@@ -24,7 +26,7 @@ import TestSupport
                 objects.names.last { $0.hasPrefix(log) }.flatMap { objects.read($0) }))
         let batch = try SealedBatch.seal(
             BatchBody(
-                time: Stamp.greatestClock >> 16, schema: 0, heads: [], changes: changes,
+                time: Stamp.greatestClock >> 16, schema: 0, heads: heads, changes: changes,
                 isLast: true),
             BatchHeader(
                 group: keys.group, member: member, number: last.header.number + 1,
@@ -70,6 +72,28 @@ import TestSupport
         await #expect(throws: SyncError.self) { try await group.cleo.engine.syncOnce() }
         await #expect(throws: SyncError.self) { try await group.anna.engine.syncOnce() }
         #expect(try group.anna.rows().contains { $0.contains("'cleo'") })
+    }
+
+    @Test(arguments: [0, 1 << 63, UInt64.max])
+    func `a batch that names a number which no batch has is damaged`(
+        _ number: UInt64
+    ) async throws {
+        let before = try group.anna.rows()
+        for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
+            let head = LogHead(member: member, number: number, hash: Data(count: 8))
+            let name = try await send(
+                [try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000))],
+                heads: [head])
+            let error = await #expect(throws: SyncError.self) {
+                try await group.anna.engine.syncOnce()
+            }
+            guard case .damaged(name, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            objects.set(name, nil)
+        }
+        #expect(try group.anna.rows() == before)
     }
 
     @Test func `a row with the greatest stamp stops nobody's log`() async throws {

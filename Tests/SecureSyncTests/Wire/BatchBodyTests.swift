@@ -14,7 +14,8 @@ import TestSupport
         written.isLast = false
         written.heads = [
             LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...8)),
-            LogHead(member: BatchSamples.members[2], number: .max, hash: Data(2...9)),
+            LogHead(
+                member: BatchSamples.members[2], number: UInt64(Int64.max), hash: Data(2...9)),
         ]
         #expect(try BatchBody(decoding: written.encoded()) == written)
         let empty = body([])
@@ -53,6 +54,13 @@ import TestSupport
         let head = LogHead(member: BatchSamples.members[1], number: 1, hash: Data(1...32))
         let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
         #expect(body.heads.map(\.hash) == [Data(1...8)])
+    }
+
+    @Test(arguments: [0, 1 << 63, UInt64.max])
+    func `a head with a number that no batch has is refused`(_ number: UInt64) {
+        let head = LogHead(member: BatchSamples.members[1], number: number, hash: Data(1...8))
+        let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
+        #expect(throws: CBORError.self) { try BatchBody(decoding: body.encoded()) }
     }
 
     @Test func `a time beyond all stamps is written as the last one`() throws {

@@ -1,0 +1,228 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import SyncTestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct DeviceWorldTests {
+    private let world: DeviceWorld
+
+    init() {
+        var tables = SyncedTables()
+        tables.add("note")
+        tables.add("tag")
+        var migrations = SchemaMigrations()
+        migrations.add(
+            "notes",
+            sql: """
+                CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL, done INTEGER);
+                CREATE TABLE tag (name BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID;
+                """)
+        world = DeviceWorld(tables: tables, migrations: migrations)
+    }
+
+    private func write(_ device: DeviceWorld.Device, _ sql: String) throws {
+        try device.database.write { try $0.executeStatements(sql) }
+    }
+
+    private func text(_ device: DeviceWorld.Device, _ id: String = "a") throws -> String? {
+        try device.database.read {
+            try $0.string(forQuery: "SELECT text FROM note WHERE id = ?", values: [id])
+        }
+    }
+
+    private func number(_ device: DeviceWorld.Device, _ sql: String) throws -> Int? {
+        try device.database.read { try $0.int(forQuery: sql) }
+    }
+
+    /// Devices with one note, which all have.
+    private func devices(_ names: String...) async throws -> [DeviceWorld.Device] {
+        var devices: [DeviceWorld.Device] = []
+        for name in names { devices.append(try await world.device(name)) }
+        try write(devices[0], "INSERT INTO note VALUES ('a', 'milk', 0)")
+        try await world.settle()
+        try world.requireEqual()
+        return devices
+    }
+
+    // MARK: - Two and three devices
+
+    @Test func `two devices have the same rows when the world has settled`() async throws {
+        let devices = try await devices("phone", "laptop")
+        #expect(try text(devices[1]) == "milk")
+        #expect(world.devices.map(\.name) == ["phone", "laptop"])
+        let members = try await devices[0].engine.members()
+        #expect(members.map(\.name) == ["phone", "laptop"])
+    }
+
+    @Test func `three devices write at once, and what each wrote is everywhere`() async throws {
+        let devices = try await devices("phone", "laptop", "tablet")
+        for device in devices { device.isOffline = true }
+        for (number, device) in devices.enumerated() {
+            try write(device, "INSERT INTO note VALUES ('\(number)', '\(device.name)', 0)")
+        }
+        try write(devices[1], "UPDATE note SET text = 'cream' WHERE id = 'a'")
+        try write(devices[2], "UPDATE note SET done = 1 WHERE id = 'a'")
+        for device in devices { device.isOffline = false }
+        try await world.settle()
+        try world.requireEqual()
+        for device in devices {
+            #expect(
+                try number(device, "SELECT count(*) FROM note WHERE text <> 'cream' OR done = 1")
+                    == 4)
+        }
+    }
+
+    @Test func `a difference is named by table and devices, without a value`() async throws {
+        let devices = try await devices("phone", "laptop")
+        try write(devices[1], "INSERT INTO tag VALUES (x'beef'); UPDATE note SET text = 'secret'")
+        #expect(throws: DeviceWorld.Failure.differs(table: "note", devices: ["phone", "laptop"], rows: 2)) {
+            try world.requireEqual()
+        }
+        try await devices[1].syncOnce()
+        let error = #expect(throws: DeviceWorld.Failure.self) { try world.requireEqual() }
+        let text = "\(String(describing: error)) \(String(reflecting: error))"
+        #expect(text.contains("\"note\"") && !text.contains("secret") && !text.contains("beef"))
+        // Only the ones that are asked for.
+        try world.requireEqual([devices[1]])
+        try await world.settle()
+        try world.requireEqual()
+    }
+
+    @Test func `a column that one device lacks is a difference`() async throws {
+        let devices = try await devices("phone", "laptop")
+        try write(devices[0], "ALTER TABLE note ADD COLUMN color TEXT")
+        #expect(throws: DeviceWorld.Failure.differs(table: "note", devices: ["phone", "laptop"], rows: 0)) {
+            try world.requireEqual()
+        }
+    }
+
+    @Test func `rows that the app's schema begins with are kept or discarded`() async throws {
+        var tables = SyncedTables()
+        tables.add("note")
+        let world = DeviceWorld(tables: tables) { database in
+            try database.write {
+                guard try !$0.tableExists("note") else { return }
+                try $0.executeStatements(
+                    """
+                    CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text);
+                    INSERT INTO note VALUES (hex(randomblob(8)), 'welcome');
+                    """)
+            }
+        }
+        try await world.device("phone")
+        try await world.device("laptop")
+        try await world.device("tablet", localRows: .discard)
+        try await world.settle()
+        try world.requireEqual()
+        for device in world.devices {
+            #expect(try number(device, "SELECT count(*) FROM note") == 2)
+        }
+    }
+
+    // MARK: - The network
+
+    @Test func `a device that is offline receives nothing until it is online again`() async throws {
+        let devices = try await devices("phone", "laptop")
+        devices[1].isOffline = true
+        try write(devices[0], "UPDATE note SET text = 'cream'")
+        try await world.settle()
+        #expect(try text(devices[1]) == "milk")
+        let error = await #expect(throws: SyncError.self) { try await devices[1].syncOnce() }
+        #expect(error?.isTransient == true)
+        devices[1].isOffline = false
+        try await world.settle()
+        #expect(try text(devices[1]) == "cream")
+    }
+
+    @Test func `nobody who is offline invites`() async throws {
+        let phone = try await world.device("phone")
+        phone.isOffline = true
+        await #expect(throws: SyncError.self) { try await world.device("laptop") }
+        phone.isOffline = false
+        try await world.device("laptop")
+        await #expect(throws: DeviceWorld.Failure.nameTaken("laptop")) {
+            try await world.device("laptop")
+        }
+    }
+
+    @Test func `a removed device is left out`() async throws {
+        let devices = try await devices("phone", "laptop")
+        let member = try #require(
+            try await devices[0].engine.members().first { $0.name == "laptop" })
+        try await devices[0].engine.remove(member)
+        try write(devices[0], "UPDATE note SET text = 'cream'")
+        try await world.settle()
+        try world.requireEqual()
+        #expect(try text(devices[1]) == "milk")
+        await #expect(throws: SyncError.notAMember) { try await devices[1].syncOnce() }
+    }
+
+    // MARK: - The process and the file
+
+    @Test func `a device that restarts goes on`() async throws {
+        let devices = try await devices("phone", "laptop")
+        try write(devices[1], "UPDATE note SET text = 'cream'")
+        let engine = devices[1].engine
+        try devices[1].restart()
+        #expect(devices[1].engine !== engine)
+        #expect(try text(devices[1]) == "cream")
+        try await world.settle()
+        try world.requireEqual()
+        #expect(try text(devices[0]) == "cream")
+    }
+
+    @Test(arguments: [false, true])
+    func `a device that is killed at any call loses nothing`(_ hasEffect: Bool) async throws {
+        let devices = try await devices("phone", "laptop")
+        var kills = 0
+        for call in 1... {
+            try write(devices[0], "UPDATE note SET text = 'phone \(call)'")
+            devices[0].killAtCall(call, hasEffect: hasEffect)
+            do {
+                try await devices[0].syncOnce()
+                break
+            } catch DeviceWorld.Failure.killed(device: "phone") { kills += 1 }
+            try await world.settle()
+            try world.requireEqual()
+            #expect(try text(devices[1]) == "phone \(call)")
+        }
+        #expect(kills > 3)
+    }
+
+    @Test func `after a kill in another call the device is dead until it restarts`() async throws {
+        let devices = try await devices("phone", "laptop")
+        devices[0].killAtCall(1)
+        for _ in 0..<2 {
+            await #expect(throws: (any Error).self) { try await devices[0].engine.syncOnce() }
+        }
+        try devices[0].restart()
+        try await devices[0].engine.syncOnce()
+    }
+
+    @Test func `a copy goes on as a member of its own`() async throws {
+        let devices = try await devices("phone", "laptop")
+        let copy = try world.copy(devices[0], as: "clone")
+        try write(devices[0], "INSERT INTO note VALUES ('b', 'phone', 0)")
+        try write(copy, "INSERT INTO note VALUES ('c', 'clone', 0)")
+        try await world.settle()
+        try world.requireEqual()
+        #expect(try text(devices[1], "b") == "phone")
+        #expect(try text(devices[1], "c") == "clone")
+        #expect(try await devices[1].engine.members().count == 3)
+    }
+
+    @Test func `a file that is put back to a backup has what others have, and sends on`() async throws {
+        let devices = try await devices("phone", "laptop")
+        let backup = try devices[0].backup()
+        try write(devices[0], "UPDATE note SET text = 'cream'")
+        try await world.settle()
+        try devices[0].restore(backup)
+        #expect(try text(devices[0]) == "milk")
+        try write(devices[0], "INSERT INTO note VALUES ('b', 'restored', 0)")
+        try await world.settle()
+        try world.requireEqual()
+        #expect(try text(devices[0]) == "cream")
+        #expect(try text(devices[1], "b") == "restored")
+    }
+}
