@@ -38,7 +38,8 @@ struct PartTarget: FuzzTarget {
         let written = try Self.parts(of: changes, key: key)
         precondition(written.count == (changes.isEmpty ? 0 : 1), "few rows are many parts")
         for part in written {
-            precondition(try read(part) == changes, "rows are written otherwise")
+            let again = try read(part)
+            precondition(again == changes, "rows are written otherwise")
         }
     }
 

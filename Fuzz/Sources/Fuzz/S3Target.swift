@@ -24,12 +24,8 @@ struct S3Target: FuzzTarget {
         precondition(
             !input.contains(0) && input.range(of: Data("<!DOCTYPE".utf8)) == nil,
             "a declaration is read")
-        // What was read, written plainly, is the same.
-        let written = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>" + text(of: root)
-        guard let again = S3Element(Data(written.utf8)) else {
-            preconditionFailure("an element that was read is not read again")
-        }
-        precondition(isSame(again, root), "an element is read in two ways")
+        // Attributes are not kept, so a prefix would have no namespace any more.
+        if !hasPrefix(root) { readAgain(root) }
         if let page = S3Page(input) {
             precondition(root.name == "ListBucketResult", "another document is a list")
             precondition(page.entries.count == root.all("Contents").count, "entries are lost")
@@ -39,6 +35,15 @@ struct S3Target: FuzzTarget {
             precondition(root.name == "DeleteResult", "another document is an answer")
             precondition(failures.count == root.all("Error").count, "failures are lost")
         }
+    }
+
+    /// What was read, written plainly, is the same.
+    private func readAgain(_ root: S3Element) {
+        let written = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>" + text(of: root)
+        guard let again = S3Element(Data(written.utf8)) else {
+            preconditionFailure("an element that was read is not read again")
+        }
+        precondition(isSame(again, root), "an element is read in two ways")
     }
 
     private func readFailure(_ input: Data) {
@@ -64,6 +69,10 @@ struct S3Target: FuzzTarget {
     }
 
     // MARK: - Elements
+
+    private func hasPrefix(_ element: S3Element) -> Bool {
+        element.name.contains(":") || element.children.contains { hasPrefix($0) }
+    }
 
     private func depth(of element: S3Element) -> Int {
         1 + (element.children.map { depth(of: $0) }.max() ?? 0)

@@ -114,7 +114,10 @@ extension Seeds {
             parts: [.init(size: 12, hash: hash), .init(size: 2 << 20, hash: hash)])
         let first = SnapshotManifest(
             time: time, schema: 1, declaration: .first(of: members[0]),
-            logs: [members[0]: .init(hash: Data(count: 32), heard: time, promises: [], published: [:])],
+            logs: [
+                members[0]: .init(
+                    hash: Data(count: 32), heard: time, promises: [], published: [:])
+            ],
             rows: .init(name: Data(count: 16), epoch: 1, parts: []))
         let later = SnapshotManifest(
             time: time, schema: 3,
