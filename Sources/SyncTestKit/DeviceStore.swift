@@ -35,7 +35,7 @@ final class DeviceStore: SyncObjectStore {
     func revive() { state.withLock { ($0.callsUntilKill, $0.isKilled) = (nil, false) } }
 
     private func call<T: Sendable>(_ work: () async throws -> T) async throws -> T {
-        let (isOffline, isLast, hasEffect) = try state.withLock { state in
+        let (isOffline, isLast, hasEffect) = try state.withLock { state -> (Bool, Bool, Bool) in
             guard !state.isKilled else { throw Killed() }
             if let calls = state.callsUntilKill { state.callsUntilKill = calls - 1 }
             state.isKilled = state.callsUntilKill == 0

@@ -63,9 +63,9 @@ private struct TableContent {
     private let rows: [[Cell]: Int]
 
     init(of table: String, on device: DeviceWorld.Device) throws {
-        (columns, rows) = try device.database.read { db in
+        (columns, rows) = try device.database.read { db -> ([String], [[Cell]: Int]) in
             // Not in the order of the declaration, which migrations may change.
-            let columns = try db.columnNames(of: table)
+            let columns = try db.columnsInOrder(of: table)
             let list = columns.map(\.sqlName).joined(separator: ", ")
             let result = try db.executeQuery("SELECT \(list) FROM main.\(table.sqlName)")
             defer { result.close() }
@@ -110,7 +110,7 @@ private enum Cell: Hashable {
 }
 
 extension SecureDatabaseStore {
-    fileprivate func columnNames(of table: String) throws -> [String] {
+    fileprivate func columnsInOrder(of table: String) throws -> [String] {
         let result = try executeQuery(
             "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY name",
             values: [table])

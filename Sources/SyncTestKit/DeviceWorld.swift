@@ -38,7 +38,7 @@ public final class DeviceWorld: Sendable {
     public convenience init(
         tables: SyncedTables, migrations: SchemaMigrations,
         configuration: SecureDatabaseConfiguration = .init(),
-        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = defaultStart
+        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart
     ) {
         self.init(tables: tables, configuration: configuration, store: store, start: start) {
             _ = try $0.migrate(migrations)
@@ -55,7 +55,7 @@ public final class DeviceWorld: Sendable {
     ///   - prepare: Makes or updates the schema; is called whenever a device opens its file.
     public init(
         tables: SyncedTables, configuration: SecureDatabaseConfiguration = .init(),
-        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = defaultStart,
+        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart,
         prepare: @escaping @Sendable (any SecureDatabaseWriter) throws -> Void
     ) {
         self.tables = tables
@@ -161,7 +161,7 @@ public final class DeviceWorld: Sendable {
 
     /// Syncs all devices that are online, one after the other, until nothing changes any more.
     ///
-    /// A device that is killed meanwhile has restarted and goes on; one that is not a member any
+    /// A device that is killed has restarted and goes on; one that is not a member any
     /// more is left out.
     ///
     /// - Throws: ``Failure/doesNotSettle`` after 100 rounds; what `SyncEngine.syncOnce` throws.
@@ -177,7 +177,7 @@ public final class DeviceWorld: Sendable {
                     {
                         isQuiet = false
                     }
-                } catch Failure.killed {
+                } catch Failure.killed(_) {
                     isQuiet = false
                 } catch SyncError.notAMember {
                     continue

@@ -119,7 +119,7 @@ import Testing
         #expect(world.now < before)
     }
 
-    @Test func `a member that is silent for months is forgotten, and joins in again`() async throws {
+    @Test func `a device that was away for months has the newest rows afterwards`() async throws {
         let (phone, laptop) = try await pair()
         laptop.isOffline = true
         for day in 0..<200 {

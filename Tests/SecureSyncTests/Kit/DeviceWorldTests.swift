@@ -76,9 +76,10 @@ import Testing
     @Test func `a difference is named by table and devices, without a value`() async throws {
         let devices = try await devices("phone", "laptop")
         try write(devices[1], "INSERT INTO tag VALUES (x'beef'); UPDATE note SET text = 'secret'")
-        #expect(throws: DeviceWorld.Failure.differs(table: "note", devices: ["phone", "laptop"], rows: 2)) {
-            try world.requireEqual()
-        }
+        #expect(
+            throws: DeviceWorld.Failure.differs(
+                table: "note", devices: ["phone", "laptop"], rows: 2)
+        ) { try world.requireEqual() }
         try await devices[1].syncOnce()
         let error = #expect(throws: DeviceWorld.Failure.self) { try world.requireEqual() }
         let text = "\(String(describing: error)) \(String(reflecting: error))"
@@ -92,9 +93,10 @@ import Testing
     @Test func `a column that one device lacks is a difference`() async throws {
         let devices = try await devices("phone", "laptop")
         try write(devices[0], "ALTER TABLE note ADD COLUMN color TEXT")
-        #expect(throws: DeviceWorld.Failure.differs(table: "note", devices: ["phone", "laptop"], rows: 0)) {
-            try world.requireEqual()
-        }
+        #expect(
+            throws: DeviceWorld.Failure.differs(
+                table: "note", devices: ["phone", "laptop"], rows: 0)
+        ) { try world.requireEqual() }
     }
 
     @Test func `rows that the app's schema begins with are kept or discarded`() async throws {
@@ -212,7 +214,9 @@ import Testing
         #expect(try await devices[1].engine.members().count == 3)
     }
 
-    @Test func `a file that is put back to a backup has what others have, and sends on`() async throws {
+    @Test func `a file that is put back to a backup has what others have, and sends on`()
+        async throws
+    {
         let devices = try await devices("phone", "laptop")
         let backup = try devices[0].backup()
         try write(devices[0], "UPDATE note SET text = 'cream'")
