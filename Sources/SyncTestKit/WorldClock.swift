@@ -18,7 +18,9 @@ final class WorldClock: Sendable {
     func time(at machine: Int64) -> Int64 { steps.withLock { $0.value(at: machine) } }
 
     /// Moves the clock; what was written until now keeps its time.
-    func advance(by milliseconds: Int64) { Self.change(steps) { $0 = $0.addingSaturated(milliseconds) } }
+    func advance(by milliseconds: Int64) {
+        Self.change(steps) { $0 = $0.addingSaturated(milliseconds) }
+    }
 
     /// Each commit takes a millisecond, so that of two the later one is later.
     func tick() { advance(by: 1) }

@@ -5,8 +5,9 @@ package import SecureStorage
 /// A value: all state is in the database. Nothing here begins or ends a transaction, unless said.
 package struct Capture: Sendable {
     package let tables: SyncedTables
-    /// Turns a time of this machine's clock, which triggers note, into the member's; both in
-    /// milliseconds since 1970. They are the same except in tests.
+    /// Turns a time of this machine's clock, which triggers note, into the member's.
+    ///
+    /// Both in milliseconds since 1970. They are the same except in tests.
     package let clock: @Sendable (Int64) -> Int64
 
     package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {

@@ -66,6 +66,8 @@ extension SyncVerb {
     /// Opens the file and its engine.
     ///
     /// - Parameter names: Tables that the user wants; empty for those that the file declares.
+    /// - Returns: The engine, which keeps the file open.
+    /// - Throws: a usage error if no table is synced; the errors of the file and of the engine.
     func engine(tables names: [String] = []) throws -> SyncEngine {
         let store = try storeOptions.store(store)
         let queue = try openQueue(for: .writing)
