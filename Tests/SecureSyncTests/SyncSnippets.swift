@@ -105,6 +105,10 @@ import TestSupport
         let sync = try SyncEngine(pool, tables: tables, store: store, keyStore: keyStore)
         // end
         // begin
+        let declared = try SyncedTables(declaredIn: pool)
+        // end
+        #expect(declared.declarations == tables.declarations)
+        // begin
         try await sync.createGroup(deviceName: "Anna's phone")
         let invitation = try await sync.invite(.once)
         print(invitation.code)

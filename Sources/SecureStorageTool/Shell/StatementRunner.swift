@@ -51,7 +51,8 @@ struct StatementRunner {
             let isRollback = leadingWords(sql, 1) == ["ROLLBACK"]
             acknowledgement = isRollback ? "ok, rolled back" : "ok, committed"
         } else {
-            let count = try changes() - before
+            // Triggers, as those of sync, change rows too.
+            let count = try changes() == before ? 0 : ownChanges()
             guard !returnsRows || count != 0 else { return }
             acknowledgement =
                 count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
@@ -90,6 +91,11 @@ struct StatementRunner {
 
     private func changes() throws -> Int64 {
         try store.executeQuery("SELECT total_changes()").firstInteger() ?? 0
+    }
+
+    /// The rows that the last INSERT, UPDATE or DELETE itself has changed.
+    private func ownChanges() throws -> Int64 {
+        try store.executeQuery("SELECT changes()").firstInteger() ?? 0
     }
 }
 

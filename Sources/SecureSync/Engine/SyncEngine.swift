@@ -75,7 +75,7 @@ public final class SyncEngine: Sendable {
     ///   database.
     public func createGroup(deviceName: String) async throws {
         try await line.run { [self] in
-            guard try !isMember else { throw SyncError.alreadyMember }
+            try await requireNoGroup()
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
             // They need no clocks: the group's first snapshot has them.
@@ -100,7 +100,7 @@ public final class SyncEngine: Sendable {
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
         try await line.run { [self] in
-            guard try !isMember else { throw SyncError.alreadyMember }
+            try await requireNoGroup()
             let group = try await SyncGroup.join(
                 invitation, in: store, keyStore: keyStore, deviceName: deviceName)
             try await enter(group, keepsRows: localRows == .keep) { [capture] db in
@@ -115,6 +115,19 @@ public final class SyncEngine: Sendable {
             }
             try await group.hasEntered(with: invitation)
         }
+    }
+
+    /// A file that was removed from its group, or has no keys for it any more, may enter another
+    /// one, or the same again.
+    private func requireNoGroup() async throws {
+        guard try isMember else { return }
+        do {
+            let group = try await currentGroup()
+            guard await group.isActive else { return }
+        } catch KeyStoreError.notFound {
+            return
+        }
+        throw SyncError.alreadyMember
     }
 
     private func enter(

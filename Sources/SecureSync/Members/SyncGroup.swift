@@ -55,6 +55,9 @@ package actor SyncGroup {
         }
     }
 
+    /// Whether this member belongs to the group, as far as the chain was read.
+    var isActive: Bool { state.isActive(member) }
+
     // MARK: - Reading
 
     /// Reads what is new in the chain.

@@ -1,4 +1,5 @@
 import Foundation
+import SecureKeys
 import SecureStorage
 import SecureSync
 import TestSupport
@@ -192,6 +193,33 @@ import Testing
         let kinds = try await devices[0].engine.members().map(\.kind)
         #expect(kinds.filter { $0 == .device }.count == 2)
         #expect(kinds.filter { $0 == .recovery }.count == 1)
+    }
+
+    @Test func `a device that was removed, or has lost its keys, joins again`() async throws {
+        let devices = try await group("phone", "laptop")
+        let member = try #require(
+            try await devices[0].engine.members().first { $0.name == "laptop" })
+        try await devices[0].engine.remove(member)
+        await #expect(throws: SyncError.notAMember) { try await devices[1].engine.syncOnce() }
+        try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+        try await devices[1].engine.join(
+            try await devices[0].engine.invite(.once), deviceName: "laptop", localRows: .keep)
+        try await settle(devices)
+        #expect(try parents(devices[0]) == ["a laptop"])
+
+        let engine = try SyncEngine(
+            devices[1].queue, tables: WorldDevice.tables, store: WorldStore(objects),
+            keyStore: InMemoryKeyStore())
+        await #expect(throws: KeyStoreError.self) { try await engine.syncOnce() }
+        try await engine.join(
+            try await devices[0].engine.invite(.once), deviceName: "new", localRows: .keep)
+        try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+        try await devices[0].engine.syncOnce()
+        try await engine.syncOnce()
+        #expect(try parents(devices[1]) == ["a laptop", "b phone"])
+        await #expect(throws: SyncError.alreadyMember) {
+            try await engine.createGroup(deviceName: "new")
+        }
     }
 
     @Test func `a file that is in no group does not begin anew`() async throws {
