@@ -206,7 +206,7 @@ import Testing
         #expect(program.errors == "")
         #expect(
             program.lines == [
-                "ok", "ok", "ok", "ok, 3 rows changed", "a", "──────────", "it's; here", "m",
+                "ok", "ok", "ok", "ok, 1 row changed", "a", "──────────", "it's; here", "m",
                 "────────────", "a;it's; here", "end;",
             ])
         #expect(program.status == 0)

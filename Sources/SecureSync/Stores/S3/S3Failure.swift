@@ -50,7 +50,9 @@ struct S3Failure {
         var text = message.isEmpty ? "the server at \(address.host) gave no reason" : message
         if let hint = hint(address) { text += "; \(hint)" }
         if let secret, !secret.isEmpty {
-            text = text.replacingOccurrences(of: secret, with: "<redacted>")
+            // By scalars: a mark that follows must not hide it.
+            text = text.replacingOccurrences(
+                of: secret, with: "<redacted>", options: .literal)
         }
         return .store(
             code: code.isEmpty ? "\(answer.status)" : "\(answer.status) \(code)", message: text,
