@@ -20,8 +20,8 @@ struct SyncWorld {
     /// Rows that nobody changes after their insertion, which was acknowledged: they must be there
     /// in the end.
     private var entries: [String: Entry] = [:]
-    /// The store as it was.
-    private var oldStore: [String: Data]?
+    /// The store as it was, and the names of its devices.
+    private var oldStore: (objects: [String: Data], devices: Set<String>)?
 
     private struct Entry {
         var device: String
@@ -208,8 +208,9 @@ struct SyncWorld {
 
     /// Lets a group begin anew, with a store as it is, or as it once was.
     private mutating func beginAnew(_ device: WorldDevice) async throws {
-        guard let old = oldStore, chance(60) else {
-            oldStore = objects.all
+        // A device that joined since cannot show members of that time who it is.
+        guard let old = oldStore, old.devices.contains(device.name), chance(60) else {
+            oldStore = (objects.all, Set(devices.map(\.name)))
             do {
                 try await device.engine.reset()
                 log.append("\(device.name): begins anew")
@@ -229,7 +230,7 @@ struct SyncWorld {
         device.store.setFaults { ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false) }
         try await sync(device)
         guard devices.contains(where: { $0 === device }) else { return }
-        objects.putBack(old)
+        objects.putBack(old.objects)
         // Put back twice to one state, the store would know nothing of the group between: what
         // made it is not known to a member that was away all the time.
         oldStore = nil
