@@ -45,6 +45,16 @@ extension FileVerb {
             hint: "restore it from a backup, or remove it to start over", .notEncrypted)
     }
 
+    /// The settings for an existing file that keeps the journal mode which its owner has chosen.
+    func configurationOfExisting() throws -> SecureDatabaseConfiguration {
+        guard exists else { throw Failure.noFile(file) }
+        try requireContent()
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher = cipher.configuration
+        configuration.keepsJournalMode = true
+        return configuration
+    }
+
     /// Returns a closed store on the file, and its key; `ofStrangers` is for SQL from untrusted
     /// sources.
     func storeAndKey(

@@ -104,12 +104,8 @@ struct MirrorFile: FileVerb {
     }
 
     private func openPool() throws -> SecureDatabasePool {
-        guard exists else { throw Failure.noFile(file) }
-        try requireContent()
-        var configuration = SecureDatabaseConfiguration()
-        configuration.cipher = cipher.configuration
-        configuration.keepsJournalMode = true
-        let pool = SecureDatabasePool(fullDatabasePath: file, configuration: configuration)
+        let pool = SecureDatabasePool(
+            fullDatabasePath: file, configuration: try configurationOfExisting())
         try pool.open(with: keyOptions.key(of: file, isNew: false))
         let mode = try pool.read { try $0.string(forQuery: "PRAGMA journal_mode") }
         guard mode?.lowercased() == "wal" else {

@@ -64,16 +64,12 @@ struct MirrorVerify: ParsableCommand {
                 try Output.standard.write(line: Visible.text(object + problem.problem))
             }
             let result =
-                found.isSound ? "all sound" : Self.count(problems.count, "problem")
+                found.isSound ? "all sound" : Counted.text(problems.count, "problem")
             try Output.standard.write(
-                line: "\(Self.count(found.objectCount, "object")), "
-                    + "\(Self.count(found.pageCount, "page")), \(result)")
+                line: "\(Counted.text(found.objectCount, "object")), "
+                    + "\(Counted.text(found.pageCount, "page")), \(result)")
         }
         guard found.isSound else { throw Failure.shown("problems were found", .damaged) }
-    }
-
-    private static func count(_ number: Int, _ noun: String) -> String {
-        "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
 
     private static func problem(_ error: SyncError) -> Answer.Problem {

@@ -50,11 +50,7 @@ protocol SyncVerb: FileVerb {
 extension FileVerb {
     /// Opens the file as it is, for an engine or for what an engine has left in it.
     func openQueue(for use: FileUse) throws -> SecureDatabaseQueue {
-        guard exists else { throw Failure.noFile(file) }
-        try requireContent()
-        var configuration = SecureDatabaseConfiguration()
-        configuration.cipher = cipher.configuration
-        configuration.keepsJournalMode = true
+        var configuration = try configurationOfExisting()
         configuration.isReadOnly = use == .reading
         let queue = SecureDatabaseQueue(fullDatabasePath: file, configuration: configuration)
         try queue.open(with: keyOptions.key(of: file, isNew: false))
@@ -80,6 +76,14 @@ extension SyncVerb {
         return try SyncEngine(
             queue, tables: tables, store: store, keyStore: FileKeyStore(directory: directory))
     }
+
+    /// The members as the store shows them now.
+    func currentMembers(of engine: SyncEngine) throws -> [SyncMember] {
+        try waiting {
+            _ = try await engine.syncOnce()
+            return try await engine.members()
+        }
+    }
 }
 
 /// What a verb of sync has done, as JSON.
@@ -100,14 +104,10 @@ struct SyncAnswer: Encodable {
     /// For people.
     var line: String {
         var text =
-            "sent \(Self.count(sent, "batch", "batches")), applied "
-            + "\(Self.count(transactions, "transaction")) with \(Self.count(rows, "row"))"
+            "sent \(Counted.text(sent, "batch", "batches")), applied "
+            + "\(Counted.text(transactions, "transaction")) with \(Counted.text(rows, "row"))"
         if loaded { text += "; loaded a snapshot" }
         if forked { text += "; the file was a copy and is a member of its own now" }
         return text
-    }
-
-    static func count(_ number: Int, _ one: String, _ many: String? = nil) -> String {
-        "\(number) \(number == 1 ? one : many ?? one + "s")"
     }
 }

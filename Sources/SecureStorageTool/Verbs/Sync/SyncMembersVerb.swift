@@ -40,10 +40,7 @@ struct SyncMembersVerb: SyncVerb {
 
     func run() throws {
         let engine = try engine()
-        let members = try waiting {
-            _ = try await engine.syncOnce()
-            return try await engine.members()
-        }
+        let members = try currentMembers(of: engine)
         guard !json else { return try Output.standard.write(json: members.map(Answer.init)) }
         var table = TableWriter(to: .standard)
         table.begin(["name", "kind", "last heard", "id"])
@@ -81,10 +78,7 @@ struct SyncRemove: SyncVerb {
 
     func run() throws {
         let (engine, wanted) = (try engine(), member)
-        let members = try waiting {
-            _ = try await engine.syncOnce()
-            return try await engine.members()
-        }
+        let members = try currentMembers(of: engine)
         let found = members.filter { $0.id == wanted || (!wanted.isEmpty && $0.name == wanted) }
         guard let member = found.first else {
             throw Failure(

@@ -44,9 +44,9 @@ struct SyncVerify: SyncVerb {
         } else {
             for problem in problems { try Output.standard.write(line: Visible.text(problem)) }
             let result =
-                found.isSound ? "all sound" : SyncAnswer.count(problems.count, "problem")
+                found.isSound ? "all sound" : Counted.text(problems.count, "problem")
             try Output.standard.write(
-                line: "\(SyncAnswer.count(found.objectCount, "object")), \(found.byteCount) bytes, "
+                line: "\(Counted.text(found.objectCount, "object")), \(found.byteCount) bytes, "
                     + result)
         }
         guard found.isSound else { throw Failure.shown("problems were found", .damaged) }
