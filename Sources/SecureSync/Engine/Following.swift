@@ -15,10 +15,7 @@ struct SuccessionEntering {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
         var own = try journal.takePending()
-        for batch in try journal.outgoing() {
-            let sealed = try SealedBatch(reading: batch.bytes)
-            own += try sealed.open(key: former.key(ofEpoch: sealed.header.epoch)).changes
-        }
+        own += try journal.outgoingChanges(former)
         if place.entered > 0 || place.former != nil {
             // It was a member, and its rows are more than what it has written.
             _ = try capture.settle(after: capture.stamp(in: db), in: db)
@@ -68,43 +65,23 @@ extension SnapshotLoading {
         let changes = rest.changes
         if !changes.isEmpty { try Outbox.seal(changes, keys, capture, to: journal) }
     }
-
-    /// Downloads a snapshot's parts, and removes the files afterwards.
-    func withFiles(
-        of snapshot: AdoptedSnapshot, _ body: @Sendable ([URL]) async throws -> Void
-    ) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try await body(download(snapshot.manifest.rows, into: directory))
-    }
 }
 
 /// Rows with clocks that a snapshot may have as they are.
 private struct ChangedRows {
-    private var rows: [Place: RowChange] = [:]
-    private var order: [Place] = []
-
-    private struct Place: Hashable {
-        var table: String
-        var key: RowKey
-
-        init(_ change: RowChange) {
-            (table, key) = (change.table.sqlNameKey, RowKey(change.key))
-        }
-    }
+    private var rows: [RowPlace: RowChange] = [:]
+    private var order: [RowPlace] = []
 
     init(_ changes: [RowChange]) {
         for change in changes {
-            let place = Place(change)
+            let place = RowPlace(change)
             if rows.updateValue(change, forKey: place) == nil { order.append(place) }
         }
     }
 
     /// Forgets what the snapshot's row has too; a row that was born since the floor is sent whole.
     mutating func remove(_ change: RowChange) {
-        let place = Place(change)
+        let place = RowPlace(change)
         guard var row = rows[place], row.life == change.life else { return }
         let others = row.registers.filter { !change.registers.contains($0) }
         if row.life.stamp == .floor { row.registers = others }

@@ -81,13 +81,8 @@ struct LogReader {
             guard let bytes = try await store.read(name) else {
                 throw SyncError.withheld(member: member.description, number: number)
             }
-            let batch = try Self.check(bytes, name, keys, after: previous)
-            let body: BatchBody
-            do {
-                body = try batch.open(key: try keys.key(ofEpoch: batch.header.epoch))
-            } catch let error as CBORError {
-                throw SyncError.damaged(name, error.reason)
-            }
+            let (batch, body) = try Self.open(
+                bytes, name, keys, number, of: member, after: previous.hash)
             previous = LogHead(member: member, number: number, hash: batch.hash)
             batches.append(Batch(head: previous, time: body.time, size: bytes.count))
             if let whole = assembly.add(body) {
@@ -108,38 +103,22 @@ struct LogReader {
         next = nil
     }
 
-    /// Returns a batch with this place whose body can be read, whatever it follows.
+    /// Opens the batch of these bytes, if it has this place and follows the one with the hash, if
+    /// there is one.
     static func open(
-        _ bytes: Data, _ name: String, _ keys: GroupKeys, _ number: UInt64, of member: MemberID
-    ) throws -> SealedBatch {
-        do {
-            let header = try SealedBatch(reading: bytes).header
-            let before = LogHead(member: member, number: number - 1, hash: header.previous)
-            let batch = try check(bytes, name, keys, after: before)
-            _ = try batch.open(key: keys.key(ofEpoch: header.epoch))
-            return batch
-        } catch let error as CBORError {
-            throw SyncError.damaged(name, error.reason)
-        } catch is NewerFormat {
-            throw SyncError.newerFormat(name)
-        }
-    }
-
-    /// Returns the batch of these bytes, if it is the one that follows `previous`.
-    private static func check(
-        _ bytes: Data, _ name: String, _ keys: GroupKeys, after previous: LogHead
-    ) throws -> SealedBatch {
+        _ bytes: Data, _ name: String, _ keys: GroupKeys, _ number: UInt64, of member: MemberID,
+        after previous: Data?
+    ) throws -> (batch: SealedBatch, body: BatchBody) {
         do {
             let batch = try SealedBatch(reading: bytes)
             let header = batch.header
-            guard header.group == keys.group, header.member == previous.member,
-                header.number == previous.number + 1
+            guard header.group == keys.group, header.member == member, header.number == number
             else { throw SyncError.damaged(name, "it belongs at another place") }
-            guard header.previous == previous.hash else {
+            guard header.previous == previous ?? header.previous else {
                 throw SyncError.damaged(name, "it does not follow the batch before it")
             }
             try batch.verify { keys.isValid($0, for: $1, by: header.member) }
-            return batch
+            return (batch, try batch.open(key: try keys.key(ofEpoch: header.epoch)))
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch is NewerFormat {

@@ -5,12 +5,7 @@ struct OwnRows {
     private(set) var changes: [RowChange] = []
     /// The birth of a new row as long as the logs are not read: below those of all others.
     let earlyStamp: Stamp
-    private var places: [Place: Int] = [:]
-
-    private struct Place: Hashable {
-        var table: String
-        var key: RowKey
-    }
+    private var places: [RowPlace: Int] = [:]
 
     init(_ all: [RowChange], of member: MemberID) {
         earlyStamp = Stamp(time: 1, member: member)
@@ -18,7 +13,7 @@ struct OwnRows {
     }
 
     private mutating func add(_ change: RowChange) {
-        let place = Place(table: change.table.sqlNameKey, key: RowKey(change.key))
+        let place = RowPlace(change)
         guard let index = places[place] else {
             places[place] = changes.count
             changes.append(change)

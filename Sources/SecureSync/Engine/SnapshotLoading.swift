@@ -11,11 +11,22 @@ struct SnapshotLoading: Sendable {
     let keys: GroupKeys
     let store: any SyncObjectStore
 
+    /// Downloads a snapshot's parts, and removes the files afterwards.
+    func withFiles(
+        of snapshot: AdoptedSnapshot, _ body: @Sendable ([URL]) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await body(download(snapshot.manifest.rows, into: directory))
+    }
+
     /// Downloads the parts into a directory for temporary files.
     ///
     /// - Returns: The files, in the order of the parts; the caller removes the directory.
     /// - Throws: `SyncError.damaged` for a part that is not what the manifest says, or is gone.
-    func download(
+    private func download(
         _ rows: SnapshotManifest.Rows, into directory: URL
     ) async throws -> [URL] {
         var files: [URL] = []
@@ -116,10 +127,7 @@ struct SnapshotLoading: Sendable {
         try capture.promise(upTo: declaration.floor.time, in: db)
         let new = try capture.stamp(in: db)
         var own = try sent + journal.takePending()
-        for batch in try journal.outgoing() {
-            let sealed = try SealedBatch(reading: batch.bytes)
-            own += try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch)).changes
-        }
+        own += try journal.outgoingChanges(keys)
         try capture.removeAllRows(in: db)
         try capture.removeAllMerging(in: db)
         try journal.removeAllOutgoing()

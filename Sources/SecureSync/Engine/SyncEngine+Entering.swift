@@ -108,11 +108,6 @@ extension SyncEngine {
     /// waits until the logs are read.
     func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let files = try await loading.download(snapshot.manifest.rows, into: directory)
         let (log, sent) = try await database.read { db -> (MemberID?, UInt64) in
             let journal = SyncJournal(db)
             guard let place = try journal.place() else { throw SyncError.notAMember }
@@ -129,8 +124,8 @@ extension SyncEngine {
         if let log {
             changes = try await loading.sentChanges(of: log, after: snapshot, upTo: sent)
         }
-        try await database.write { [changes] db in
-            try loading.load(snapshot, files, sent: changes, in: db)
+        try await loading.withFiles(of: snapshot) { [database, changes] files in
+            try await database.write { try loading.load(snapshot, files, sent: changes, in: $0) }
         }
     }
 

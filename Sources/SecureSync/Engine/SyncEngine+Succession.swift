@@ -9,8 +9,8 @@ extension SyncEngine {
     ///
     /// For a store that has lost objects, or was put back to an older state: what this member can
     /// read is applied before. The others follow by themselves, at their next sync, and nothing
-    /// that is in one of their files is lost: it is compared as any write is. Open invitations,
-    /// also those of the kind ``SyncInvitation/Kind/recovery``, do not count any more.
+    /// that is in one of their files is lost: it is compared as any write is. Invitations of the
+    /// kind ``SyncInvitation/Kind/recovery`` stay valid, other open ones do not.
     ///
     /// The objects from before stay in the store. Only an admin of the group can do this.
     ///
@@ -79,15 +79,17 @@ extension SyncEngine {
     ///
     /// - Returns: Whether the file is in another group now.
     func goOn(after group: SyncGroup) async throws -> Bool {
+        var failure: SyncError?
         do {
             try await group.refresh()
         } catch let error as SyncError where !error.isTransient {
             // A store that has lost the chain may show what follows it.
-            guard let next = try await group.successor() else { throw error }
-            try await goOn(in: next, after: group)
-            return true
+            failure = error
         }
-        guard let next = try await group.successor() else { return false }
+        guard let next = try await group.successor() else {
+            if let failure { throw failure }
+            return false
+        }
         try await goOn(in: next, after: group)
         return true
     }

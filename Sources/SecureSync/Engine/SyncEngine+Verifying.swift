@@ -133,7 +133,7 @@ private struct StoreChecking {
             .compactMap { SyncNames.number(of: $0.name, after: prefix) }
             .filter { $0 <= last ?? .max }
         var expected = min(numbers.first ?? contained + 1, contained + 1)
-        var previous: LogHead?
+        var previous: Data?
         for number in numbers {
             if number != expected {
                 note(.withheld(member: member.description, number: expected))
@@ -147,11 +147,9 @@ private struct StoreChecking {
                 continue
             }
             do {
-                let batch = try LogReader.open(bytes, name, keys, number, of: member)
-                if let previous, batch.header.previous != previous.hash {
-                    throw SyncError.damaged(name, "it does not follow the batch before it")
-                }
-                previous = LogHead(member: member, number: number, hash: batch.hash)
+                previous = try LogReader.open(
+                    bytes, name, keys, number, of: member, after: previous
+                ).batch.hash
             } catch let error as SyncError {
                 note(error)
                 previous = nil

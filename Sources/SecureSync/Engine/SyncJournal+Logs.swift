@@ -130,6 +130,14 @@ extension SyncJournal {
         return batches
     }
 
+    /// The changes in the sealed batches that the store may not have.
+    func outgoingChanges(_ keys: GroupKeys) throws -> [RowChange] {
+        try outgoing().flatMap { batch in
+            let sealed = try SealedBatch(reading: batch.bytes)
+            return try sealed.open(key: keys.key(ofEpoch: sealed.header.epoch)).changes
+        }
+    }
+
     /// How many own batches wait for the store, and their bytes.
     func outgoingSize() throws -> (batches: Int, bytes: Int) {
         let rows = try db.executeQuery(

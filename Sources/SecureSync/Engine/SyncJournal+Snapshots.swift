@@ -55,12 +55,13 @@ extension SyncJournal {
 
     /// Goes on from what a snapshot contains, where that is more than what this file has applied.
     func joinLogs(of manifest: SnapshotManifest) throws {
+        let heard = try lastHeard()
         for (member, log) in manifest.logs {
             let number = manifest.declaration.heads[member, default: 0]
             if number > (try head(of: member).number) {
                 try setHead(LogHead(member: member, number: number, hash: log.hash))
                 try setHeard(member, at: log.heard)
-            } else if number == 0, log.heard > 0, try lastHeard()[member] == nil {
+            } else if number == 0, log.heard > 0, heard[member] == nil {
                 // Its log begins in this group, and it was heard of in the one before.
                 try setHead(LogHead(member: member, number: 0, hash: log.hash))
                 try setHeard(member, at: log.heard)

@@ -37,6 +37,25 @@ struct EpochKey: Sendable {
         return Data([Self.algorithm]) + sender.encapsulatedKey + sealed
     }
 
+    /// The key, wrapped for each member.
+    ///
+    /// One with a key that HPKE refuses gets nothing: it must not keep the others from theirs.
+    func wrapped(
+        for members: [ChainEntry.Member], group: Data
+    ) throws -> [MemberID: Data] {
+        var all: [MemberID: Data] = [:]
+        for member in members {
+            do {
+                all[member.id] = try wrapped(for: member.id, member.keys, group: group)
+            } catch let error as SyncError {
+                throw error
+            } catch {
+                all[member.id] = Data()
+            }
+        }
+        return all
+    }
+
     /// Returns the key that was wrapped for this member; nil if it was not.
     init?(_ number: UInt64, unwrapping wrapped: Data, _ keys: MemberKeys, group: Data) throws {
         guard #available(macOS 14, iOS 17, macCatalyst 17, tvOS 17, watchOS 10, *) else {
@@ -86,6 +105,13 @@ struct EpochKey: Sendable {
         try key.seal(
             Data(Padding.padded(Array(name.utf8))),
             table: "SecureStorage sync member 1", column: "name", row: .text("\(member)"))
+    }
+
+    /// A member of another group, with its name sealed for this one.
+    func naming(_ member: ChainEntry.Member, _ name: String) throws -> ChainEntry.Member {
+        var member = member
+        (member.sealedName, member.nameEpoch) = (try sealedName(name, of: member.id), number)
+        return member
     }
 
     /// nil if the bytes are not what `sealedName` makes.

@@ -122,20 +122,9 @@ extension SyncGroup {
 
     private func newKeys(without removed: MemberID?) throws -> ChainEntry.EpochKeys {
         let (old, new) = (try currentKey(), try EpochKey.random(state.epoch + 1))
-        // A member with a key that HPKE refuses gets nothing: it must not keep the others from
-        // changing theirs.
-        let members = state.active(without: removed)
-        let wrapped = try members.map { member in
-            do {
-                return (member.id, try new.wrapped(for: member.id, member.keys, group: id))
-            } catch let error as SyncError {
-                throw error
-            } catch {
-                return (member.id, Data())
-            }
-        }
         return ChainEntry.EpochKeys(
-            number: new.number, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
+            number: new.number,
+            wrapped: try new.wrapped(for: state.active(without: removed), group: id),
             previous: try new.sealing(old))
     }
 }

@@ -36,13 +36,12 @@ extension SyncGroup {
 
     /// Returns nil for what names no successor that counts.
     private func counting(_ bytes: Data) -> Successor? {
-        guard let envelope = try? ChainEnvelope(reading: bytes), envelope.number == 1,
-            let author = state.activeMember(envelope.author), author.kind == .device,
-            author.role == .admin, envelope.isSigned(by: author.keys),
-            let entry = try? ChainEntry(reading: bytes),
+        guard let entry = try? ChainEntry(reading: bytes),
             case .succeed(let formers, let members, _) = entry.action, formers.contains(id),
-            members.first?.keys == author.keys
+            let author = state.activeMember(entry.author), author.kind == .device,
+            author.role == .admin, members.first?.keys == author.keys
         else { return nil }
+        // Also that it is signed with those keys.
         var state = MembershipState()
         guard (try? state.apply(bytes)) != nil else { return nil }
         return Successor(id: entry.group, entry: bytes)
@@ -75,31 +74,14 @@ extension SyncGroup {
         let epoch = try EpochKey.random(1)
         let others = state.active.filter { $0.id != member.id && $0.kind != .invitation }
         let members = [member] + others
-        let records = try members.map { member in
-            var record = member
-            let name = try name(of: member.id)
-            record.sealedName = try epoch.sealedName(name, of: member.id)
-            record.nameEpoch = 1
-            return record
-        }
-        let wrapped = try members.map { member in
-            // A member with a key that HPKE refuses gets nothing, as in a rotation.
-            do {
-                return (member.id, try epoch.wrapped(for: member.id, member.keys, group: next))
-            } catch let error as SyncError {
-                throw error
-            } catch {
-                return (member.id, Data())
-            }
-        }
+        let records = try members.map { try epoch.naming($0, name(of: $0.id)) }
+        let wrapped = try epoch.wrapped(for: members, group: next)
         let formers = Array(([id] + state.formers).prefix(MembershipState.mostFormers))
         let group = SyncGroup(next, memberKeys, in: store, keyStore: keyStore)
         try await group.append { _ in
             .succeed(
                 formers: formers, records,
-                .init(
-                    number: 1, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
-                    previous: Data()))
+                .init(number: 1, wrapped: wrapped, previous: Data()))
         }
         return group
     }
@@ -162,11 +144,9 @@ extension SyncGroup {
         try await append { group in
             guard group.state.member(member.id) == nil else { return nil }
             let epoch = try group.currentKey()
-            var record = member
-            record.sealedName = try epoch.sealedName(name, of: member.id)
-            record.nameEpoch = epoch.number
             return .add(
-                record, key: try epoch.wrapped(for: member.id, member.keys, group: group.id))
+                try epoch.naming(member, name),
+                key: try epoch.wrapped(for: member.id, member.keys, group: group.id))
         }
     }
 

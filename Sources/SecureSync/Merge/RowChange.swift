@@ -62,3 +62,13 @@ package struct RowChange: Equatable, Sendable {
         }
     }
 }
+
+/// Which row a change is of, whatever case its table is written in.
+struct RowPlace: Hashable {
+    private let table: String
+    private let key: RowKey
+
+    init(_ change: RowChange) {
+        (table, key) = (change.table.sqlNameKey, RowKey(change.key))
+    }
+}
