@@ -361,6 +361,7 @@ let package = Package(
             dependencies: [
                 "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
                 "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit", "TestSupport",
+                "Vaults",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],

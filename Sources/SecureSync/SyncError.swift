@@ -75,10 +75,11 @@ extension SyncError {
         return false
     }
 
-    /// Whether other members or the store may repair it, while this one goes on.
-    var mayBeRepaired: Bool {
+    /// Whether it may pass by itself, while this member goes on with the rest: others or the store
+    /// may repair it, the library may be updated, the other engine may end.
+    var mayPass: Bool {
         switch self {
-        case .withheld, .storeHasForgotten, .damaged: true
+        case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine: true
         default: false
         }
     }

@@ -29,13 +29,13 @@ extension DeviceWorld {
     public func requireEqual(_ devices: [Device]? = nil) throws {
         let devices = devices ?? self.devices.filter(\.isMember)
         guard let first = devices.first else { return }
-        for table in tables.declarations.map(\.table) {
-            let content = try TableContent(of: table, on: first)
+        for declaration in tables.declarations {
+            let content = try TableContent(of: declaration, on: first)
             for device in devices.dropFirst() {
-                let other = try TableContent(of: table, on: device)
+                let other = try TableContent(of: declaration, on: device)
                 guard let rows = content.difference(to: other) else { continue }
                 throw Failure.differs(
-                    table: table, devices: [first.name, device.name], rows: rows)
+                    table: declaration.title, devices: [first.name, device.name], rows: rows)
             }
         }
     }
@@ -62,12 +62,16 @@ private struct TableContent {
     private let columns: [String]
     private let rows: [[Cell]: Int]
 
-    init(of table: String, on device: DeviceWorld.Device) throws {
+    init(of declaration: SyncedTables.Declaration, on device: DeviceWorld.Device) throws {
         (columns, rows) = try device.database.read { db -> ([String], [[Cell]: Int]) in
+            let store = try declaration.keyValueStore.flatMap { try KeyValueTable.find($0, in: db) }
+            let table = store?.table ?? declaration.table
+            // What has expired is in some files, and nobody sees it.
+            let condition = store == nil ? "1" : KeyValueTable.isValid("\(Date().timeIntervalSince1970)")
             // Not in the order of the declaration, which migrations may change.
             let columns = try db.columnsInOrder(of: table)
             let list = columns.map(\.sqlName).joined(separator: ", ")
-            let result = try db.executeQuery("SELECT \(list) FROM main.\(table.sqlName)")
+            let result = try db.executeQuery("SELECT \(list) FROM main.\(table.sqlName) WHERE \(condition)")
             defer { result.close() }
             var rows: [[Cell]: Int] = [:]
             while try result.next() {

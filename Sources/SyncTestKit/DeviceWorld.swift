@@ -67,8 +67,9 @@ public final class DeviceWorld: Sendable {
         var configuration = configuration
         let observer = configuration.statementObserver
         configuration.statementObserver = { report in
-            // On the thread that writes, before its call returns.
-            if report.operation == "COMMIT", report.pagesWritten > 0 { clock.tick() }
+            // On the thread that writes, before its call returns. A statement outside of a
+            // transaction is a commit too; one within writes no page, but for a shortage of memory.
+            if report.pagesWritten > 0 { clock.tick() }
             observer?(report)
         }
         openFile = { [configuration] url in

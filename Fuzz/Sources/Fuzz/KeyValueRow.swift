@@ -13,11 +13,12 @@ final class KeyValueRow {
 
     init(_ name: String) throws {
         let file = try Scratch.folder(name).appendingPathComponent("values.db")
-        store = SecureDatabaseStore(url: file)
+        // No input waits for a disk.
+        var configuration = SecureDatabaseConfiguration()
+        configuration.synchronous = .normal
+        store = SecureDatabaseStore(url: file, configuration: configuration)
         try store.open(with: .raw(SecretBytes.random(count: 32)))
         values = try SecureKeyValueStore(databaseStore: store, name: "fuzz")
-        // Never committed, so that no input waits for a disk.
-        try store.beginTransaction()
     }
 
     /// Writes the row, with `value` as `:value` in `expression`, and any kind, not only valid ones.

@@ -63,11 +63,13 @@ struct SealedTarget: FuzzTarget {
         let head = Self.header(kind).bytes
         let sealed = try key.seal(
             input, table: kind.label, column: "body", row: .text(head.base64EncodedString()))
-        let object = try SealedObject(reading: signed(head + sealed, kind), kind)
-        try object.verify { signing.publicKey.isValidSignature($0, for: $1) }
-        guard let content = try allowing(CBORError.self, { try object.open(key: key) }) else {
-            return
+        let bytes = try signed(head + sealed, kind)
+        let content = try allowing(CBORError.self) {
+            let object = try SealedObject(reading: bytes, kind)
+            try object.verify { signing.publicKey.isValidSignature($0, for: $1) }
+            return try object.open(key: key)
         }
+        guard let content else { return }
         precondition(Padding.padded(content).elementsEqual(input), "a padding has two forms")
     }
 }

@@ -86,6 +86,18 @@ extension SecureDatabaseResultSet {
 
     // MARK: - Columns that have to be there
 
+    /// Returns the value as SQLite stores it.
+    ///
+    /// - Parameter columnIndex: Zero-based.
+    /// - Returns: The value.
+    /// - Throws: Same as `value(forColumnName:as:)`.
+    package func sqliteValue(at columnIndex: Int) throws -> SQLiteValue {
+        guard let value = statement.value(at: try requiredColumn(columnIndex)) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return value
+    }
+
     func requiredColumn(_ name: String) throws -> Int {
         if let index = column(name) { return index }
         try requireRow()

@@ -85,6 +85,14 @@ public class SecureDatabaseStatement {
         try update { try $0.bind(values) }
     }
 
+    /// As ``executeUpdate(values:)``, without a dynamic cast for each value.
+    package func executeUpdate(row: [SQLiteValue]) throws { try update { try $0.bind(row: row) } }
+
+    /// As ``executeQuery(values:)``, without a dynamic cast for each value.
+    package func executeQuery(row: [SQLiteValue]) throws -> SecureDatabaseResultSet {
+        try query { try $0.bind(row: row) }
+    }
+
     /// Runs the statement with values for its named placeholders.
     ///
     /// - Parameter parameterDictionary: As for

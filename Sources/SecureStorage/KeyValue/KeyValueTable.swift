@@ -3,7 +3,7 @@ internal import Foundation
 /// The table of one named store; see `Docs/FileFormats.md`.
 ///
 /// A class, so that passing it around does not copy its SQL strings.
-final class KeyValueTable: Sendable {
+package final class KeyValueTable: Sendable {
     /// The kind of a row's value.
     enum Kind: Int64, Sendable, SQLiteDatatypeBridgeable {
         /// An explicit nil.
@@ -25,7 +25,7 @@ final class KeyValueTable: Sendable {
     /// The version of the table's layout; a newer one is refused.
     static let version = 1
 
-    private let table: String
+    package let table: String
     private let select: String
     private let upsert: String
     private let delete: String
@@ -36,7 +36,7 @@ final class KeyValueTable: Sendable {
 
     private init(identifier: Int) {
         table = "securestorage_kv_\(identifier)"
-        let alive = "(expires IS NULL OR expires > ?1)"
+        let alive = Self.isValid("?1")
         select = "SELECT kind, value, expires FROM \(table) WHERE key = ?"
         upsert = """
             INSERT INTO \(table) (key, kind, value, expires) VALUES (?, ?, ?, ?)
@@ -50,13 +50,23 @@ final class KeyValueTable: Sendable {
         countAll = "SELECT count(*) FROM \(table) WHERE \(alive)"
     }
 
+    /// The condition that a row has not expired.
+    ///
+    /// - Parameter time: Seconds since 1970, in SQL.
+    package static func isValid(_ time: String) -> String {
+        "(expires IS NULL OR expires > \(time))"
+    }
+
     // MARK: - Finding and making
 
     /// Finds or creates the table of the store called `name`.
     ///
     /// - Throws: `.openFailed` when a newer version of this library created it, the name holds a
     ///   NUL, or the database's text is not UTF-8.
-    static func prepare(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable {
+    @discardableResult
+    package static func prepare(
+        _ name: String, in db: SecureDatabaseStore
+    ) throws -> KeyValueTable {
         guard !name.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
@@ -108,7 +118,8 @@ final class KeyValueTable: Sendable {
         }
     }
 
-    private static func find(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable? {
+    /// Returns nil if the file has no store of the name.
+    package static func find(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable? {
         let registry = try db.executeQuery(
             "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'securestorage_kv'")
         defer { registry.close() }

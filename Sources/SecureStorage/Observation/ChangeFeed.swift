@@ -104,7 +104,11 @@ final class ChangeFeed: Sendable {
         let buffers = state.withLock { Array($0.buffers.values) }
         guard !buffers.isEmpty else { return }
         var visible = change
-        visible.tables = change.tables.filter { !shadows.contains($0.key.lowercased()) }
+        visible.tables = change.tables.filter { table in
+            let name = table.key.lowercased()
+            // What sync keeps beside the app's tables says nothing to the app.
+            return !shadows.contains(name) && !name.hasPrefix("securestorage_sync_")
+        }
         for buffer in buffers { buffer.add(buffer.wantsShadows ? change : visible) }
     }
 }

@@ -9,13 +9,25 @@ extension Statement {
     /// - Throws: `.backingStoreError` code `.range` when the number of values is not that
     ///   of the placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
     func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
-        guard values.count == parameters.count else {
+        try requireCount(values.count)
+        for index in values.indices { try bindInPlace(values[index], at: Int32(index + 1)) }
+    }
+
+    /// Binds values as SQLite stores them to the placeholders in order.
+    ///
+    /// - Throws: As for other values.
+    func bind(row: [SQLiteValue]) throws {
+        try requireCount(row.count)
+        try bind(stored: row)
+    }
+
+    private func requireCount(_ count: Int) throws {
+        guard count == parameters.count else {
             throw SecureStorageError.statementFailed(
                 .range,
-                "the statement has \(parameters.count) placeholders but \(values.count) values "
+                "the statement has \(parameters.count) placeholders but \(count) values "
                     + "were given", in: sql)
         }
-        for index in values.indices { try bindInPlace(values[index], at: Int32(index + 1)) }
     }
 
     /// Binds values to placeholders by name, given with or without `:`, `@` or `$`.

@@ -111,11 +111,6 @@ enum Bookkeeping {
 }
 
 extension SecureDatabaseResultSet {
-    /// Returns a column of the current row as it is stored.
-    package func sqliteValue(at index: Int) throws -> SQLiteValue {
-        try value(forColumnIndex: index) ?? .null
-    }
-
     func text(at index: Int) throws -> String { try value(forColumnIndex: index) ?? "" }
     func number(at index: Int) throws -> Int64 { try value(forColumnIndex: index) ?? 0 }
 }

@@ -107,7 +107,7 @@ extension Capture {
                 """
                 INSERT INTO main.\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)
                 SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(Bookkeeping.now)
-                FROM main.\(shape.name.sqlName)
+                FROM main.\(shape.table.sqlName)
                 WHERE \(keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
                 """)
         }
@@ -121,7 +121,7 @@ extension Capture {
         try db.executeStatements("PRAGMA defer_foreign_keys = ON")
         try withoutCapturing(in: db) {
             for shape in shapes {
-                try db.executeUpdate("DELETE FROM main.\(shape.name.sqlName)")
+                try db.executeUpdate("DELETE FROM main.\(shape.table.sqlName)")
             }
         }
         try removeAllClocks(in: db)

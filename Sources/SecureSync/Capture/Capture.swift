@@ -35,8 +35,12 @@ package struct Capture: Sendable {
     ///
     /// - Throws: `SyncError.unsuitableTable`; `SyncError.newerFormat`.
     package func install(in db: SecureDatabaseStore) throws {
+        for store in tables.declarations.compactMap(\.keyValueStore) {
+            try KeyValueTable.prepare(store, in: db)
+        }
         let readings = try readings(in: db)
         try Bookkeeping.create(in: db)
+        try MergeTables.create(in: db)
         try requireKnownFormat(in: db)
         for (declaration, reading) in readings {
             try requireNamedRows(of: reading, in: db)
@@ -134,7 +138,7 @@ package struct Capture: Sendable {
         var columnNumbers: [String: Int64] = [:]
         for column in groups.joined() { columnNumbers[column] = numbers[column.sqlNameKey] }
         return TableShape(
-            name: reading.name, number: number, key: reading.key.map { reading.columns[$0].name },
+            name: reading.name, table: reading.table, number: number, key: reading.key.map { reading.columns[$0].name },
             groups: groups, uniques: reading.uniques,
             foreignKeys: reading.foreignKeys.map { key in
                 var key = key
@@ -188,7 +192,7 @@ package struct Capture: Sendable {
         for column in reading.nullableKey {
             let count = try db.int(
                 forQuery:
-                    "SELECT EXISTS (SELECT 1 FROM main.\(reading.name.sqlName) WHERE \(column.sqlName) IS NULL)"
+                    "SELECT EXISTS (SELECT 1 FROM main.\(reading.table.sqlName) WHERE \(column.sqlName) IS NULL)"
             )
             guard count == 0 else {
                 throw SyncError.unsuitableTable(

@@ -18,7 +18,7 @@ struct CaptureTriggers {
     ) -> (name: String, sql: String) {
         let name = "securestorage_sync_\(shape.number)_\(kind)"
         let sql = """
-            CREATE TRIGGER \(name) \(event) ON \(table ?? shape.name.sqlName) WHEN \(condition) BEGIN
+            CREATE TRIGGER \(name) \(event) ON \(table ?? shape.table.sqlName) WHEN \(condition) BEGIN
             \(body.map { $0 + ";" }.joined(separator: "\n"))
             END
             """
@@ -53,8 +53,17 @@ struct CaptureTriggers {
 
     private var deletion: (name: String, sql: String) {
         trigger(
-            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD"),
+            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD") + isValid,
             [mark("OLD", "\(Mark.deleted)")])
+    }
+
+    /// A condition that leaves out values of a key-value store that have expired, or will within a
+    /// second: a read removes them.
+    ///
+    /// As a deletion, that would be later than what another device has put there in the meantime.
+    private var isValid: String {
+        guard shape.isKeyValueStore else { return "" }
+        return " AND (OLD.expires IS NULL OR OLD.expires * 1000 > \(Bookkeeping.now) + 1000)"
     }
 
     /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by
@@ -94,14 +103,15 @@ struct CaptureTriggers {
             let bits = columns.sorted { $0.number < $1.number }.map {
                 "(\(isChanged($0.name))) * \(Mark.bit(of: $0.number))"
             }
-            let mask = bits.joined(separator: " + ")
             let base = word << Mark.wordWidth
+            let mask = (base == 0 ? "" : "\(base) + ") + bits.joined(separator: " + ")
             let changed = columns.sorted { $0.number < $1.number }.map { isChanged($0.name) }
             return trigger(
                 "update_\(word)", "AFTER UPDATE",
                 when:
                     "\(Bookkeeping.isCapturing)\(isNamed("NEW")) AND (\(changed.joined(separator: " OR ")))",
-                [mark("NEW", base == 0 ? mask : "\(base) + \(mask)")])
+                // What is put under a key may be later than its removal on another device.
+                [mark("NEW", shape.isKeyValueStore ? "\(Mark.inserted)" : mask)])
         }
     }
 
@@ -112,7 +122,7 @@ struct CaptureTriggers {
     private var replacements: [(name: String, sql: String)] {
         guard !shape.uniques.isEmpty else { return [] }
         func victims(_ unique: TableShape.Unique, _ condition: String) -> String {
-            let own = shape.name.sqlName
+            let own = shape.table.sqlName
             let equal = zip(unique.columns, unique.collations).map { column, collation in
                 "\(own).\(column.sqlName) = NEW.\(column.sqlName) COLLATE \(collation.sqlName)"
             }
@@ -123,7 +133,7 @@ struct CaptureTriggers {
         }
         let isOther =
             " AND NOT ("
-            + shape.key.map { "\(shape.name.sqlName).\($0.sqlName) IS OLD.\($0.sqlName)" }
+            + shape.key.map { "\(shape.table.sqlName).\($0.sqlName) IS OLD.\($0.sqlName)" }
             .joined(separator: " AND ") + ")"
         let changed = Set(shape.uniques.flatMap(\.columns)).sorted().map(isChanged)
             .joined(separator: " OR ")

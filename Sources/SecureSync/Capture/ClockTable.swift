@@ -68,7 +68,7 @@ package final class ClockTable {
     ///
     /// - Throws: `SyncError.damaged` for bytes that are no clock.
     package func clock(of key: [SQLiteValue]) throws -> RowClock? {
-        let rows = try select.executeQuery(values: key)
+        let rows = try select.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
         guard case .blob(let bytes) = try rows.sqliteValue(at: 0),
@@ -79,7 +79,7 @@ package final class ClockTable {
 
     package func set(_ clock: RowClock, of key: [SQLiteValue]) throws {
         let bytes = try clock.encoded(number: members.number(of:))
-        try insert.executeUpdate(values: key + [.blob(bytes.asData)])
+        try insert.executeUpdate(row: key + [.blob(bytes.asData)])
     }
 
     /// Passes each clock, in the order of the keys; `body` may change that of its row.
@@ -108,5 +108,5 @@ package final class ClockTable {
     }
 
     /// The row is alive at the floor from now on, if it exists.
-    package func remove(_ key: [SQLiteValue]) throws { try delete.executeUpdate(values: key) }
+    package func remove(_ key: [SQLiteValue]) throws { try delete.executeUpdate(row: key) }
 }

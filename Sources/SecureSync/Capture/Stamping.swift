@@ -224,12 +224,12 @@ package final class RowReader {
         let columns = names.map(\.sqlName).joined(separator: ", ")
         let condition = shape.key.map { "\($0.sqlName) = ?" }.joined(separator: " AND ")
         statement = try db.prepare(
-            "SELECT \(columns) FROM main.\(shape.name.sqlName) WHERE \(condition)")
+            "SELECT \(columns) FROM main.\(shape.table.sqlName) WHERE \(condition)")
     }
 
     /// Returns nil if there is no row of the key.
     package func row(of key: [SQLiteValue]) throws -> Row? {
-        let rows = try statement.executeQuery(values: key)
+        let rows = try statement.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
         let values = try names.indices.map { try rows.sqliteValue(at: $0) }

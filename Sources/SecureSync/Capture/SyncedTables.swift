@@ -30,6 +30,20 @@ public struct SyncedTables: Sendable {
         add(Declaration(table: table, merging: merging, together: [], ids: ids))
     }
 
+    /// Syncs a key-value store under its name, key by key: of what devices put or remove under one
+    /// key, the latest wins, also over an earlier removal.
+    ///
+    /// A value that has expired is absent on each device by the device's own clock, and is removed
+    /// from its file without a word to the others.
+    ///
+    /// - Parameter name: Of the `SecureKeyValueStore`; it is made in the file if it is missing.
+    public mutating func add(keyValueStore name: String) {
+        add(
+            Declaration(
+                table: KeyValueStoreName.table(ofStore: name), merging: .row, together: [],
+                ids: .declared))
+    }
+
     /// Whether there is none.
     package var isEmpty: Bool { declarations.isEmpty }
 
@@ -38,8 +52,10 @@ public struct SyncedTables: Sendable {
         declarations.contains { $0.table.isSameName(as: table) }
     }
 
-    /// The names of the tables.
-    var names: [String] { declarations.map(\.table) }
+    /// Whether a key-value store is among them.
+    package func declares(keyValueStore name: String) -> Bool {
+        declares(KeyValueStoreName.table(ofStore: name))
+    }
 
     mutating func add(_ declaration: Declaration) {
         declarations.removeAll { $0.table.isSameName(as: declaration.table) }
@@ -64,10 +80,16 @@ public struct SyncedTables: Sendable {
     }
 
     package struct Declaration: Equatable, Sendable {
+        /// The table's name, on every member.
         package var table: String
         package var merging: Merging
         package var together: [[String]]
         package var ids: Identifiers
+
+        /// The store's name, if it is one.
+        package var keyValueStore: String? { KeyValueStoreName.store(ofTable: table) }
+        /// For people.
+        package var title: String { KeyValueStoreName.title(ofTable: table) }
     }
 
     /// Returns a number for the key of a new row, of 62 random bits: a million rows collide with a

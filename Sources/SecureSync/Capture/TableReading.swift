@@ -2,7 +2,9 @@ import SecureStorage
 
 /// What the file's schema says of one table, and whether it can be synced.
 struct TableReading {
+    /// As in ``TableShape``.
     let name: String
+    let table: String
     let columns: [Column]
     /// Indices into `columns`, in the key's order.
     let key: [Int]
@@ -36,14 +38,21 @@ struct TableReading {
 
     /// - Throws: `SyncError.unsuitableTable`, with the reason and what to change.
     init(_ declaration: SyncedTables.Declaration, in db: SecureDatabaseStore) throws {
-        let table = declaration.table
-        func refusal(_ reason: String) -> SyncError { .unsuitableTable(table, reason) }
+        func refusal(_ reason: String) -> SyncError {
+            .unsuitableTable(declaration.table, reason)
+        }
+        let store = try declaration.keyValueStore.map { name in
+            guard let table = try KeyValueTable.find(name, in: db) else {
+                throw refusal("there is no such key-value store; open it first")
+            }
+            return table.table
+        }
 
         var entry: (name: String, type: String, isWithoutRowID: Bool, isStrict: Bool)?
         var isTemporary = false
         try db.rows(
             "SELECT name, type, wr, strict, schema FROM pragma_table_list WHERE name = ? COLLATE NOCASE",
-            [table]
+            [store ?? declaration.table]
         ) {
             switch try $0.text(at: 4) {
             case "main":
@@ -70,16 +79,17 @@ struct TableReading {
             )
         default: throw refusal("it is no ordinary table")
         }
-        guard !entry.name.lowercased().hasPrefix("securestorage_") else {
+        guard store != nil || !entry.name.lowercased().hasPrefix("securestorage_") else {
             throw refusal("it belongs to this library")
         }
-        name = entry.name
+        table = entry.name
+        name = store == nil ? table : declaration.table
 
         var columns: [Column] = []
         var keyRanks: [(rank: Int64, index: Int)] = []
         try db.rows(
             "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
-            [name]
+            [table]
         ) {
             let rank = try $0.number(at: 3)
             if rank > 0 { keyRanks.append((rank, columns.count)) }
@@ -98,14 +108,14 @@ struct TableReading {
             try db.string(
                 forQuery:
                     "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
-                values: [name]) ?? "")
+                values: [table]) ?? "")
         guard !sql.contains("AUTOINCREMENT") else {
             throw refusal(
                 "its key is AUTOINCREMENT, which each member counts by itself; use a random key")
         }
         hasChecks = entry.isStrict || sql.contains("CHECK")
 
-        let indexes = try Self.indexes(of: name, in: db)
+        let indexes = try Self.indexes(of: table, in: db)
         let primary = indexes.first { $0.origin == "pk" }
         if primary == nil, !entry.isWithoutRowID, declaration.ids != .random {
             throw refusal(
@@ -145,7 +155,7 @@ struct TableReading {
             }
             return TableShape.Unique(columns: columns, collations: index.collations)
         }
-        foreignKeys = try Self.foreignKeys(of: name, in: db)
+        foreignKeys = try Self.foreignKeys(of: table, in: db)
     }
 
     private static func isBuiltIn(_ collation: String) -> Bool {

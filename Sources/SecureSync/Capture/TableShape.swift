@@ -1,6 +1,11 @@
 /// A synced table as the file's schema and its declaration describe it.
 package struct TableShape: Equatable, Sendable {
+    /// On every member.
     package var name: String
+    /// The name in this file, another one only for a key-value store.
+    package var table: String
+    /// Whether it is the table of a key-value store.
+    package var isKeyValueStore: Bool { table != name }
     /// The number of the table in this file: part of the names of its bookkeeping tables.
     package var number: Int64
     /// The columns of the primary key, in the key's order.
@@ -19,11 +24,12 @@ package struct TableShape: Equatable, Sendable {
     package var columnNumbers: [String: Int64]
 
     package init(
-        name: String, number: Int64, key: [String], groups: [[String]], uniques: [Unique] = [],
-        foreignKeys: [ForeignKey] = [], hasChecks: Bool = false,
+        name: String, table: String? = nil, number: Int64, key: [String], groups: [[String]],
+        uniques: [Unique] = [], foreignKeys: [ForeignKey] = [], hasChecks: Bool = false,
         columnNumbers: [String: Int64] = [:]
     ) {
         self.name = name
+        self.table = table ?? name
         self.number = number
         self.key = key
         self.groups = groups

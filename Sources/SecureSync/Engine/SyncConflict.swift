@@ -26,7 +26,7 @@ public struct SyncConflict: Sendable, Equatable {
         case checkFailed
     }
 
-    /// The name of the table.
+    /// The name of the table; for a key-value store, see ``keyValueStore``.
     public let table: String
     /// The values of the primary key, in the order of its columns.
     public let key: [SQLiteValue]
@@ -42,6 +42,15 @@ public struct SyncConflict: Sendable, Equatable {
 
     /// The entry in the list of what has lost.
     let entry: RowConflict?
+
+    /// The name of the key-value store; nil for a table.
+    ///
+    /// `key` is then the key, and `values` has what differs of `value` as it is stored, its `kind`,
+    /// and when it `expires`, in seconds since 1970: see `Docs/FileFormats.md`.
+    public var keyValueStore: String? { KeyValueStoreName.store(ofTable: table) }
+
+    /// The table or the store, for people.
+    package var title: String { KeyValueStoreName.title(ofTable: table) }
 
     /// Whether the row is kept out of its table until the reason goes; otherwise it is one that has
     /// lost for good.
@@ -84,6 +93,6 @@ extension SyncConflict: CustomStringConvertible {
     /// The table, the reason and the columns; no values.
     public var description: String {
         let columns = values.keys.sorted().joined(separator: ", ")
-        return "\(table): \(reason), \(columns)"
+        return "\(title): \(reason), \(columns)"
     }
 }

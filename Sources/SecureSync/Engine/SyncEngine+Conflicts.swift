@@ -13,6 +13,15 @@ extension SyncEngine {
         try database.read { [capture] in try capture.allConflicts(in: table, of: $0) }
     }
 
+    /// What has lost of a key-value store.
+    ///
+    /// - Parameter name: The store's.
+    /// - Returns: As ``conflicts(in:)``.
+    /// - Throws: The errors of the database.
+    public func conflicts(inKeyValueStore name: String) throws -> [SyncConflict] {
+        try conflicts(in: KeyValueStoreName.table(ofStore: name))
+    }
+
     /// Removes what has lost from the list of this file; a row that is held back stays in it until
     /// it returns or is deleted.
     ///

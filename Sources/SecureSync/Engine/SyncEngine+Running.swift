@@ -36,6 +36,7 @@ extension SyncEngine {
         while true {
             let group = try await currentGroup()
             if try await goOn(after: group) { continue }
+            try await rotateIfDue(group)
             try await keepChain(of: group)
             let keys = try await group.keys()
             do {
@@ -60,6 +61,15 @@ extension SyncEngine {
                 report.hasForked = true
             }
         }
+    }
+
+    /// What this member writes from now on is not for those that have left.
+    ///
+    /// Only if it has written something: whoever rotates trusts that the store shows the whole
+    /// chain, and a member that only reads has no need to.
+    private func rotateIfDue(_ group: SyncGroup) async throws {
+        guard await group.state.needsRotation, try await waitingMarks() != nil else { return }
+        try await group.rotateIfNeeded()
     }
 
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
@@ -140,8 +150,8 @@ extension SyncEngine {
                 try await Task.sleep(for: pause * Double.random(in: 0.8...1.2))
                 pause = min(pause * 2, .seconds(300))
                 continue
-            } catch let error as SyncError where error.mayBeRepaired {
-                // Shown in the status. Others go on, and may repair it.
+            } catch let error as SyncError where error.mayPass {
+                // Shown in the status.
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(60))
                 continue
@@ -153,7 +163,8 @@ extension SyncEngine {
 
     /// Wakes after local writes, a second after the last one and at most five after the first.
     private func watchFile(_ wake: AsyncStream<Void>.Continuation) async throws {
-        var changes = database.changes(in: capture.tables.names).makeAsyncIterator()
+        let tables = try await database.read { [capture] in try capture.shapes(in: $0).map(\.table) }
+        var changes = database.changes(in: tables).makeAsyncIterator()
         while await changes.next() != nil {
             let first = ContinuousClock.now
             var (seen, waiting) = (Int64?.none, try await waitingMarks())

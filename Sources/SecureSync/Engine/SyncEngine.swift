@@ -114,6 +114,10 @@ public final class SyncEngine: Sendable {
                 }
             }
             try await group.hasEntered(with: invitation)
+            // Whoever sees the invitation later reads nothing that is written from now on. If it
+            // fails, the next one that writes does it.
+            try? await group.rotateIfNeeded()
+            try await keepChain(of: group)
         }
     }
 

@@ -57,11 +57,13 @@ package struct SyncedFile: Sendable {
 
     /// What was written and is not seen, as ``SyncEngine/conflicts(in:)`` lists it.
     package static func conflicts(
-        in table: String?, of database: any SecureDatabaseReader
+        in table: String?, keyValueStore store: String? = nil,
+        of database: any SecureDatabaseReader
     ) throws -> [SyncConflict] {
         try database.read { db in
             let capture = Capture(try SyncedTables(in: db))
             guard !capture.tables.declarations.isEmpty else { return [] }
+            let table = table ?? store.map(KeyValueStoreName.table(ofStore:))
             return try capture.allConflicts(in: table, of: db)
         }
     }

@@ -28,16 +28,15 @@ extension Capture {
     package func settle(
         after changes: [RowChange], in db: SecureDatabaseStore
     ) throws -> MergeReport {
-        guard !changes.isEmpty, try MergeTables.areThere(in: db),
-            try !ParkedRows(db: db).tables().isEmpty
-        else { return MergeReport() }
+        guard !changes.isEmpty, try !ParkedRows(db: db).tables().isEmpty else {
+            return MergeReport()
+        }
         return try merging(in: db) { try $0.note(changes) }
     }
 
     /// Takes up changes of tables and columns that have been made since they came, and tries parked
     /// rows again; in a write transaction, after migrations and ``install(in:)``.
     package func applyLater(in db: SecureDatabaseStore) throws -> MergeReport {
-        guard try MergeTables.areThere(in: db) else { return MergeReport() }
         return try merging(in: db) { try $0.takeUpLater() }
     }
 
@@ -60,7 +59,6 @@ extension Capture {
     package func conflicts(
         in db: SecureDatabaseStore, of table: String? = nil
     ) throws -> [RowConflict] {
-        guard try MergeTables.areThere(in: db) else { return [] }
         return try ConflictList(db: db).all(of: table)
     }
 
@@ -72,7 +70,6 @@ extension Capture {
 
     /// The rows that are held back.
     package func parkedRows(in db: SecureDatabaseStore) throws -> [ParkedRow] {
-        guard try MergeTables.areThere(in: db) else { return [] }
         let parked = ParkedRows(db: db)
         return try shapes(in: db).flatMap { shape in
             try parked.entries("tbl = ?", [.integer(shape.number)]).map { entry in
@@ -95,9 +92,7 @@ extension Capture {
     /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
     /// unique value, the order of their births may not be known any more.
     package func settleAll(in db: SecureDatabaseStore) throws {
-        guard try MergeTables.areThere(in: db), try !ParkedRows(db: db).tables().isEmpty else {
-            return
-        }
+        guard try !ParkedRows(db: db).tables().isEmpty else { return }
         _ = try merging(in: db) { try $0.noteAllParked() }
     }
 
@@ -107,7 +102,6 @@ extension Capture {
         _ change: RowChange, _ reason: LostValues.Reason, _ rows: KnownRows,
         in db: SecureDatabaseStore
     ) throws {
-        try MergeTables.create(in: db)
         let values = try rows.values(of: change)
         let lost = change.registers.flatMap { register in
             zip(register.columns, register.values).filter { column, value in

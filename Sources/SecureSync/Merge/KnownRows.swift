@@ -6,7 +6,7 @@ package import SecureStorage
 package final class KnownRows {
     private let db: SecureDatabaseStore
     private var tables: [String: Table] = [:]
-    private let parked: ParkedRows?
+    private let parked: ParkedRows
 
     private struct Table {
         var shape: TableShape
@@ -16,7 +16,7 @@ package final class KnownRows {
 
     package init(_ capture: Capture, in db: SecureDatabaseStore) throws {
         self.db = db
-        parked = try MergeTables.areThere(in: db) ? ParkedRows(db: db) : nil
+        parked = ParkedRows(db: db)
         let members = try MemberNumbers(in: db)
         for shape in try capture.shapes(in: db) {
             tables[shape.name.sqlNameKey] = Table(
@@ -38,7 +38,7 @@ package final class KnownRows {
         guard let table = tables[change.table.sqlNameKey] else { return nil }
         let found =
             try table.rows.row(of: change.key)?.columns
-            ?? parked?.entry(table.shape.number, RowKey(change.key))?.values
+            ?? parked.entry(table.shape.number, RowKey(change.key))?.values
         return found.map { columns in
             Dictionary(
                 columns.map { ($0.key.sqlNameKey, $0.value) }, uniquingKeysWith: { $1 })

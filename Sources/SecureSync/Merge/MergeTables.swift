@@ -34,16 +34,8 @@ enum MergeTables {
             """)
     }
 
-    static func areThere(in db: SecureDatabaseStore) throws -> Bool {
-        try !db.allRows(
-            "SELECT 1 FROM main.sqlite_schema WHERE name = 'securestorage_sync_parked_id'",
-            columns: 1
-        ).isEmpty
-    }
-
     /// Forgets all rows, not the conflicts.
     static func removeAllRows(in db: SecureDatabaseStore) throws {
-        guard try areThere(in: db) else { return }
         for name in ["parked", "parked_place", "later"] {
             try db.executeUpdate("DELETE FROM main.securestorage_sync_\(name)")
         }

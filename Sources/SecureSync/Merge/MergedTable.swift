@@ -101,7 +101,7 @@ final class MergedTable {
         clocks = try ClockTable(of: shape, members: members, in: db)
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         let names = columns.map(\.sqlName).joined(separator: ", ")
-        let table = "main.\(shape.name.sqlName)"
+        let table = "main.\(shape.table.sqlName)"
         let condition = shape.key.map { "\($0.sqlName) = ?" }.joined(separator: " AND ")
         claim = try db.prepare(
             "INSERT INTO main.\(shape.clockTable) (\(shape.keyNames.joined(separator: ", ")), clock) "
@@ -116,18 +116,18 @@ final class MergedTable {
 
     /// Writes the clock of a row that has none; false if it has one.
     func claimClock(_ clock: [UInt8], of key: [SQLiteValue]) throws -> Bool {
-        try claim.executeUpdate(values: key + [.blob(clock)])
+        try claim.executeUpdate(row: key + [.blob(clock)])
         return try db.changedRowCount() == 1
     }
 
     /// Returns false if the key or a unique value is taken.
     func insert(_ row: [SQLiteValue]) throws -> Bool {
-        try insertion.executeUpdate(values: row)
+        try insertion.executeUpdate(row: row)
         return try db.changedRowCount() == 1
     }
 
     func delete(_ key: [SQLiteValue]) throws -> Bool {
-        try deletion.executeUpdate(values: key)
+        try deletion.executeUpdate(row: key)
         return try db.changedRowCount() == 1
     }
 
@@ -142,10 +142,10 @@ final class MergedTable {
             let names = positions.map { "\(columns[$0].sqlName) = ?" }.joined(separator: ", ")
             let condition = shape.key.map { "\($0.sqlName) = ?" }.joined(separator: " AND ")
             statement = try db.prepare(
-                "UPDATE main.\(shape.name.sqlName) SET \(names) WHERE \(condition)")
+                "UPDATE main.\(shape.table.sqlName) SET \(names) WHERE \(condition)")
             updates[positions] = statement
         }
-        try statement.executeUpdate(values: values + key)
+        try statement.executeUpdate(row: values + key)
         return try db.changedRowCount() == 1
     }
 
@@ -153,7 +153,7 @@ final class MergedTable {
 
     /// Returns nil if the table has no row of the key.
     func row(of key: [SQLiteValue]) throws -> [SQLiteValue]? {
-        let rows = try selection.executeQuery(values: key)
+        let rows = try selection.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
         return try columns.indices.map { try rows.sqliteValue(at: $0) }
@@ -168,7 +168,7 @@ final class MergedTable {
         }
         let names = shape.key.map(\.sqlName).joined(separator: ", ")
         return try db.allRows(
-            "SELECT \(names) FROM main.\(shape.name.sqlName) WHERE "
+            "SELECT \(names) FROM main.\(shape.table.sqlName) WHERE "
                 + conditions.joined(separator: " AND ") + (limit.map { " LIMIT \($0)" } ?? ""),
             values, columns: keyCount)
     }
@@ -179,7 +179,7 @@ final class MergedTable {
         var defaults = columns.map { _ in SQLiteValue.null }
         let texts = try db.allRows(
             "SELECT name, dflt_value FROM pragma_table_xinfo(?, 'main') WHERE dflt_value IS NOT NULL",
-            [.text(shape.name)], columns: 2)
+            [.text(shape.table)], columns: 2)
         for text in texts {
             guard case .text(let name) = text[0], case .text(let sql) = text[1],
                 let position = positions[name.sqlNameKey]

@@ -23,7 +23,9 @@ package struct MergeReport: Equatable, Sendable {
 final class Merger {
     private let db: SecureDatabaseStore
     private let tables: [MergedTable]
-    private let names: [String: Int]
+    private let names: [String: MergedTable]
+    /// The table of the last change, as its writer names it; most changes are of the one before's.
+    private var last: (name: String, table: MergedTable)?
     private let members: MemberNumbers
     private let settlement: Settlement
     private let conflicts: ConflictList
@@ -49,12 +51,11 @@ final class Merger {
 
     init(_ shapes: [TableShape], in db: SecureDatabaseStore) throws {
         self.db = db
-        try MergeTables.create(in: db)
         members = try MemberNumbers(in: db)
         let tables = try MergedTable.all(shapes, members: members, in: db)
         self.tables = tables
         names = Dictionary(
-            tables.map { ($0.shape.name.sqlNameKey, $0.index) }, uniquingKeysWith: { $1 })
+            tables.map { ($0.shape.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         let settlement = try Settlement(tables, in: db)
         self.settlement = settlement
         conflicts = ConflictList(db: db)
@@ -71,15 +72,20 @@ final class Merger {
 
     func apply(_ change: RowChange) throws {
         greatestTime = max(greatestTime, change.greatestStamp.time)
-        guard let table = names[change.table.sqlNameKey].map({ tables[$0] }),
-            change.key.count == table.keyCount
-        else {
+        guard let table = table(of: change), change.key.count == table.keyCount else {
             try later.add(change)
             report.later += 1
             return
         }
         if try isWritten(change, table) { return }
         try join(try known(change, table), table)
+    }
+
+    private func table(of change: RowChange) -> MergedTable? {
+        if let last, last.name == change.table { return last.table }
+        let table = names[change.table.sqlNameKey]
+        last = table.map { (change.table, $0) }
+        return table
     }
 
     /// Returns a change with its columns as the table has them; those that it does not have wait.
@@ -281,7 +287,7 @@ final class Merger {
     /// Has rows looked at that were written by the app.
     func note(_ changes: [RowChange]) throws {
         for change in changes {
-            guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
+            guard let table = table(of: change) else { continue }
             let row = try settlement.row(table, change.key)
             settlement.note(row)
             if let hidden = row.parkedValues, row.shown != hidden,
@@ -334,7 +340,7 @@ final class Merger {
     func takeUpLater() throws {
         recordsConflicts = false
         for (change, entry) in try later.all() {
-            guard let table = names[change.table.sqlNameKey].map({ tables[$0] }) else { continue }
+            guard let table = table(of: change) else { continue }
             try later.remove(entry)
             try join(try known(change, table), table, isLate: true)
         }

@@ -16,12 +16,9 @@ extension Capture {
         in db: SecureDatabaseStore, _ body: (RowChange) throws -> Void
     ) throws {
         let members = try MemberNumbers(in: db)
-        let hasMerging = try MergeTables.areThere(in: db)
         var later: [String: [RowKey: RowChange]] = [:]
-        if hasMerging {
-            for (change, entry) in try LaterChanges(db: db).all() {
-                later[change.table.sqlNameKey, default: [:]][entry.key] = change
-            }
+        for (change, entry) in try LaterChanges(db: db).all() {
+            later[change.table.sqlNameKey, default: [:]][entry.key] = change
         }
         for shape in Self.parentsFirst(try shapes(in: db)) {
             let waiting = later.removeValue(forKey: shape.name.sqlNameKey) ?? [:]
@@ -36,7 +33,7 @@ extension Capture {
                 try body(change)
             }
             try eachVisibleRow(of: shape, members, in: db, pass)
-            if hasMerging { try eachParkedRow(of: shape, members, in: db, pass) }
+            try eachParkedRow(of: shape, members, in: db, pass)
             try eachTombstone(of: shape, members, in: db, body)
         }
         for change in later.values.flatMap(\.values) { try body(change) }
@@ -108,7 +105,7 @@ extension Capture {
             uniqueKeysWithValues: shape.columns.enumerated().map { ($1, $0) })
         try db.eachRow(
             """
-            SELECT \(names.joined(separator: ", ")) FROM main.\(shape.name.sqlName) AS t
+            SELECT \(names.joined(separator: ", ")) FROM main.\(shape.table.sqlName) AS t
             LEFT JOIN main.\(shape.clockTable) AS c ON \(keys.joined(separator: " AND "))
             WHERE \(present.joined(separator: " AND "))
             """, columns: names.count
@@ -172,7 +169,6 @@ extension Capture {
                 }
             }
         }
-        guard try MergeTables.areThere(in: db) else { return }
         let later = LaterChanges(db: db)
         for (change, entry) in try later.all() {
             let reduced = floor.reduced(change)

@@ -107,7 +107,8 @@ extension Declaration {
             // Who has sent nothing has what was in the floor when it entered, and is not known to
             // have more.
             let least = logs.keys.map { published[$0]?.heads[member, default: 0] ?? 0 }.min() ?? 0
-            floor.heads[member] = max(old.heads[member, default: 0], min(least, head))
+            let risen = max(old.heads[member, default: 0], min(least, head))
+            if risen > 0 { floor.heads[member] = risen }
         }
         var time = UInt64.max
         for member in Set(heads.keys).union(logs.keys) {

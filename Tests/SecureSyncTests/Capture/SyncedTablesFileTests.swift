@@ -29,9 +29,11 @@ import Testing
         tables.add("NOTE", together: [["a", "b"]])
         tables.add("set", merging: .row)
         tables.add("number", ids: .random)
+        tables.add(keyValueStore: "My settings, 100 %")
         try install(tables, in: pool)
         let read = try SyncedTables(declaredIn: pool)
         #expect(read.declarations == tables.declarations)
+        #expect(read.declarations.compactMap(\.keyValueStore) == ["My settings, 100 %"])
 
         var fewer = SyncedTables()
         fewer.add("note")

@@ -36,7 +36,7 @@ import TestSupport
         async throws
     {
         let keys = try await lastKeys()
-        #expect(keys.currentEpoch == 2)
+        #expect(keys.currentEpoch >= 2)
         let all = group.ownNames.filter { !$0.dropFirst(32).hasPrefix("/m/") }
         let border = try #require(group.ownNames.firstIndex(where: isRemoval))
         var (before, after, parts) = (0, 0, 0)

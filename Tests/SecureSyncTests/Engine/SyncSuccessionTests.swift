@@ -102,7 +102,7 @@ import Testing
         await #expect(throws: SyncError.groupHasMoved) { try await devices[1].engine.syncOnce() }
 
         let engine = try SyncEngine(
-            devices[1].queue, tables: WorldDevice.tables, store: WorldStore(moved),
+            devices[1].queue, tables: WorldDevice.tables(.first), store: WorldStore(moved),
             keyStore: devices[1].keyStore)
         try await engine.syncOnce()
         try await devices[0].engine.syncOnce()
@@ -208,7 +208,7 @@ import Testing
         #expect(try parents(devices[0]) == ["a laptop"])
 
         let engine = try SyncEngine(
-            devices[1].queue, tables: WorldDevice.tables, store: WorldStore(objects),
+            devices[1].queue, tables: WorldDevice.tables(.first), store: WorldStore(objects),
             keyStore: InMemoryKeyStore())
         await #expect(throws: KeyStoreError.self) { try await engine.syncOnce() }
         try await engine.join(

@@ -29,7 +29,7 @@ struct SyncWorld {
         var isSynced = false
     }
 
-    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict, anew, putBack }
+    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict, anew, putBack, later }
 
     struct Broken: Error, CustomStringConvertible {
         var description: String
@@ -44,7 +44,8 @@ struct SyncWorld {
         let year: Int64 = 365 * 24 * 3_600_000
         let offsets: [Int64] = [0, 0, 0, -year, year, 5000, -5000]
         let device = try WorldDevice(
-            "d\(count)", objects, clockOffset: offsets[below(offsets.count)])
+            "d\(count)", objects, version: chance(50) ? .first : .second,
+            clockOffset: offsets[below(offsets.count)])
         count += 1
         return device
     }
@@ -84,9 +85,16 @@ struct SyncWorld {
         case 96: try await remove()
         case 97: try await rotate(device)
         case 98: try await beginAnew(device)
-        default: try device.killAndReopen()
+        default:
+            if device.version == .first, chance(60) {
+                log.append("\(device.name): has the second version")
+                try device.upgrade()
+            } else {
+                try device.killAndReopen()
+            }
         }
         for device in devices {
+            if device.version == .first, try device.hasLater() { seen.insert(.later) }
             if let broken = try device.brokenPromise() {
                 throw Broken(description: "\(device.name): \(broken)")
             }
@@ -110,7 +118,7 @@ struct SyncWorld {
         try device.queue.write { db in
             for statement in statements { try db.executeUpdate(statement) }
             if let entry {
-                try db.executeUpdate("INSERT INTO setting VALUES (?, 0, 0, 0)", values: [entry])
+                try db.executeUpdate("INSERT INTO setting (name, place) VALUES (?, 0)", values: [entry])
             }
             guard isPair else { return }
             for half in ["l", "r"] {
@@ -129,12 +137,14 @@ struct SyncWorld {
         let code = ["NULL", "'c1'", "'c2'", "'c3'"][below(4)]
         let known = "(SELECT id FROM parent ORDER BY id LIMIT 1 OFFSET \(below(3)))"
         let pair = "\(below(50))"
+        if device.version == .second, chance(35) { return laterStatement(parent, value) }
         switch below(14) {
         case 0, 1:
             return """
-                INSERT INTO parent VALUES (\(parent), \(value), \(code)) ON CONFLICT DO NOTHING
+                INSERT INTO parent (id, name, code) VALUES (\(parent), \(value), \(code))
+                ON CONFLICT DO NOTHING
                 """
-        case 2: return "REPLACE INTO parent VALUES (\(parent), \(value), \(code))"
+        case 2: return "REPLACE INTO parent (id, name, code) VALUES (\(parent), \(value), \(code))"
         case 3: return "UPDATE parent SET name = \(value) WHERE id = \(parent)"
         case 4: return "UPDATE OR IGNORE parent SET code = \(code) WHERE id = \(parent)"
         case 5: return "DELETE FROM parent WHERE id = \(parent)"
@@ -147,8 +157,31 @@ struct SyncWorld {
         case 9: return "UPDATE child SET a = \(pair), b = \(pair) WHERE id = \(child)"
         case 10: return "UPDATE child SET parent = \(known) WHERE id = \(child)"
         case 11: return "DELETE FROM child WHERE id = \(child)"
-        case 12: return "REPLACE INTO setting VALUES ('s\(below(3))', 1, \(value), \(pair))"
+        case 12:
+            return """
+                REPLACE INTO setting (name, place, value, other)
+                VALUES ('s\(below(3))', 1, \(value), \(pair))
+                """
         default: return "DELETE FROM setting WHERE name = 's\(below(3))'"
+        }
+    }
+
+    /// What only the second version of the app writes.
+    private mutating func laterStatement(_ parent: String, _ value: String) -> String {
+        let key = "'k\(below(3))'"
+        switch below(8) {
+        case 0: return "UPDATE parent SET note = \(value) WHERE id = \(parent)"
+        case 1: return "UPDATE setting SET more = \(value) WHERE name = 's\(below(3))'"
+        case 2: return "INSERT OR REPLACE INTO tag VALUES ('g\(below(3))', \(value))"
+        case 3: return "DELETE FROM tag WHERE name = 'g\(below(3))'"
+        case 4, 5:
+            return """
+                INSERT INTO securestorage_kv_1 VALUES (\(key), 1, \(value), \(chance(40) ? "1" : "NULL"))
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires = excluded.expires
+                """
+        case 6: return "DELETE FROM securestorage_kv_1 WHERE key = \(key)"
+        // A read removes what has expired.
+        default: return "DELETE FROM securestorage_kv_1 WHERE key = \(key) AND expires < 2"
         }
     }
 
@@ -302,6 +335,7 @@ struct SyncWorld {
             device.store.setFaults {
                 ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false)
             }
+            if device.version == .first { try device.upgrade() }
         }
         for round in 0... {
             guard round < 30 else { throw Broken(description: "it never comes to rest") }

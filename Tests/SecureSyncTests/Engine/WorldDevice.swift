@@ -15,17 +15,26 @@ final class WorldDevice {
     private(set) var database: TemporaryDatabase
     private(set) var queue: SecureDatabaseQueue
     private(set) var engine: SyncEngine
+    /// Of the app that writes the file: the second has more columns, a table more and a key-value
+    /// store.
+    private(set) var version: Version
     /// Whether it writes the table `pair` under its name: the copy of a file does not.
     private(set) var isOriginal = true
 
-    static let tables = {
+    enum Version { case first, second }
+
+    static func tables(_ version: Version) -> SyncedTables {
         var tables = SyncedTables()
         tables.add("parent")
         tables.add("child", together: [["a", "b"]])
         tables.add("setting", merging: .row)
         tables.add("pair")
+        if version == .second {
+            tables.add("tag")
+            tables.add(keyValueStore: "world")
+        }
         return tables
-    }()
+    }
 
     /// Snapshots after a few batches, which are removed at once.
     static let policy = {
@@ -47,17 +56,24 @@ final class WorldDevice {
           id TEXT PRIMARY KEY NOT NULL, token INTEGER);
         """
 
+    static let migration = """
+        ALTER TABLE parent ADD COLUMN note TEXT DEFAULT 'none';
+        ALTER TABLE setting ADD COLUMN more;
+        CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL, colour) WITHOUT ROWID;
+        """
+
     init(
-        _ name: String, _ objects: WorldObjects, clockOffset: Int64 = 0,
+        _ name: String, _ objects: WorldObjects, version: Version = .first, clockOffset: Int64 = 0,
         policy: SnapshotPolicy = WorldDevice.policy
     ) throws {
+        self.version = version
         self.name = name
         self.clockOffset = clockOffset
         self.policy = policy
         store = WorldStore(objects)
         keyStore = InMemoryKeyStore()
         database = try TemporaryDatabase()
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
+        (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
     }
 
     /// A copy of another device's file, on the same machine.
@@ -68,18 +84,20 @@ final class WorldDevice {
         policy: SnapshotPolicy? = nil
     ) throws {
         self.name = name
+        version = other.version
         clockOffset = other.clockOffset
         self.policy = policy ?? other.policy
         store = WorldStore(objects ?? other.store.objects)
         keyStore = other.keyStore
         database = try other.database.copiedFiles()
         isOriginal = false
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, self.policy)
+        (queue, engine) = try Self.open(
+            database, version, store, keyStore, clockOffset, self.policy)
     }
 
     private static func open(
-        _ database: TemporaryDatabase, _ store: WorldStore, _ keyStore: InMemoryKeyStore,
-        _ clockOffset: Int64, _ policy: SnapshotPolicy
+        _ database: TemporaryDatabase, _ version: Version, _ store: WorldStore,
+        _ keyStore: InMemoryKeyStore, _ clockOffset: Int64, _ policy: SnapshotPolicy
     ) throws -> (SecureDatabaseQueue, SyncEngine) {
         var configuration = SecureDatabaseConfiguration()
         configuration.secondInstance = .allowed
@@ -87,9 +105,14 @@ final class WorldDevice {
         configuration.synchronous = .normal
         let queue = SecureDatabaseQueue(url: database.url, configuration: configuration)
         try queue.open(with: .raw(TemporaryDatabase.key))
-        try queue.write { try $0.executeStatements(schema) }
+        try queue.write { db in
+            try db.executeStatements(schema)
+            if version == .second, try !db.tableExists("tag") {
+                try db.executeStatements(migration)
+            }
+        }
         let engine = try SyncEngine(
-            queue, capture: Capture(tables, clockOffset: clockOffset), store: store,
+            queue, capture: Capture(tables(version), clockOffset: clockOffset), store: store,
             keyStore: keyStore, policy: policy)
         return (queue, engine)
     }
@@ -100,28 +123,45 @@ final class WorldDevice {
         queue.close()
         database = copy
         store.setFaults { ($0.callsUntilKill, $0.isOffline) = (nil, false) }
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
+        (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
+    }
+
+    /// Goes on with the second version of the app.
+    func upgrade() throws {
+        version = .second
+        try killAndReopen()
     }
 
     /// Puts the file back to an older copy of itself.
     func restore(_ copy: TemporaryDatabase) throws {
         queue.close()
         database = try copy.copiedFiles()
-        (queue, engine) = try Self.open(database, store, keyStore, clockOffset, policy)
+        (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
     }
 
-    /// All rows of the synced tables, as text in the order of their keys.
+    /// All rows of the synced tables, as text in the order of their keys; of the key-value store
+    /// those that have not expired.
     func rows() throws -> [String] {
-        try queue.read { db in
-            try ["parent", "child", "setting", "pair"].flatMap { table in
+        let columns = version == .first ? Self.columns : Self.laterColumns
+        return try queue.read { db in
+            try columns.sorted { $0.key < $1.key }.flatMap { table, columns in
                 try db.strings(
                     """
-                    SELECT '\(table) ' || \(Self.columns[table, default: []]
-                        .map { "quote(\($0))" }.joined(separator: " || ' ' || "))
-                    FROM \(table) ORDER BY 1
+                    SELECT '\(table) ' || \(columns.map { "quote(\($0))" }
+                        .joined(separator: " || ' ' || "))
+                    FROM \(table) WHERE \(table == Self.keyValueTable ? "expires IS NULL" : "1")
+                    ORDER BY 1
                     """
                 ).compactMap { $0 }
             }
+        }
+    }
+
+    /// Whether something waits for the second version.
+    func hasLater() throws -> Bool {
+        try queue.read { db in
+            guard try db.tableExists("securestorage_sync_later") else { return false }
+            return try db.int("SELECT EXISTS (SELECT 1 FROM securestorage_sync_later)") == 1
         }
     }
 
@@ -149,13 +189,13 @@ final class WorldDevice {
 
     /// Whether clocks have been forgotten.
     func hasFloor() throws -> Bool {
-        try queue.read { try Capture(Self.tables).floorTime(in: $0) > 0 }
+        try queue.read { try Capture(SyncedTables()).floorTime(in: $0) > 0 }
     }
 
     /// What the app does not see of its rows.
     func hidden() throws -> Set<SyncWorld.Event> {
-        try queue.read { db in
-            let capture = Capture(Self.tables)
+        try queue.read { [version] db in
+            let capture = Capture(Self.tables(version))
             var events: Set<SyncWorld.Event> = []
             if try !capture.conflicts(in: db).isEmpty { events.insert(.conflict) }
             if try !capture.parkedRows(in: db).isEmpty { events.insert(.parked) }
@@ -167,6 +207,13 @@ final class WorldDevice {
         "parent": ["id", "name", "code"], "child": ["id", "parent", "text", "a", "b"],
         "setting": ["name", "place", "value", "other"], "pair": ["id", "token"],
     ]
+
+    static let keyValueTable = "securestorage_kv_1"
+    static let laterColumns = columns.merging([
+        "parent": ["id", "name", "code", "note"],
+        "setting": ["name", "place", "value", "other", "more"], "tag": ["name", "colour"],
+        keyValueTable: ["key", "kind", "value"],
+    ]) { $1 }
 
     /// What must be true at every look.
     func brokenPromise() throws -> String? {

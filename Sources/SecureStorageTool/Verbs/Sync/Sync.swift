@@ -33,6 +33,8 @@ struct Sync: ParsableCommand {
         valueName: "directory")
     static let nameHelp = ArgumentHelp(
         "What other members see of this device; the store does not.", valueName: "name")
+    static let keyValueStoreHelp = ArgumentHelp(
+        "A key-value store of the file to sync; may be repeated.", valueName: "name")
     static let tableHelp = ArgumentHelp(
         "A table to sync; may be repeated. Not needed if the file's app has said it.",
         valueName: "table")
@@ -61,16 +63,23 @@ extension FileVerb {
 extension SyncVerb {
     /// Opens the file and its engine.
     ///
-    /// - Parameter names: Tables that the user wants; empty for those that the file declares.
+    /// - Parameters:
+    ///   - names: Tables that the user wants, beside those that the file declares.
+    ///   - stores: Key-value stores, likewise.
     /// - Returns: The engine, which keeps the file open.
     /// - Throws: a usage error if no table is synced; the errors of the file and of the engine.
-    func engine(tables names: [String] = []) throws -> SyncEngine {
+    func engine(
+        tables names: [String] = [], keyValueStores stores: [String] = []
+    ) throws -> SyncEngine {
         let store = try storeOptions.store(store)
         let queue = try openQueue(for: .writing)
         var tables = try SyncedTables(declaredIn: queue)
         for name in names where !tables.declares(name) { tables.add(name) }
+        for name in stores where !tables.declares(keyValueStore: name) {
+            tables.add(keyValueStore: name)
+        }
         guard !tables.isEmpty else {
-            throw Failure.usage("no table of \"\(file)\" is synced; name one with --table")
+            throw Failure.usage("no table of \"\(file)\" is synced; name one with --table or --key-value-store")
         }
         let directory = URL(fileURLWithPath: deviceKeys, isDirectory: true)
         return try SyncEngine(

@@ -23,13 +23,22 @@ struct SyncConflictsVerb: FileVerb {
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Option(help: "Only those of a table.") var table: String?
+    @Option(help: ArgumentHelp("Only those of a key-value store.", valueName: "name"))
+    var keyValueStore: String?
     @Flag(help: "Forget those that are listed.") var forget = false
     @Flag(help: "Print one JSON object per line.") var json = false
+
+    func validate() throws {
+        guard table == nil || keyValueStore == nil else {
+            throw ValidationError("use only one of --table and --key-value-store")
+        }
+    }
 
     func run() throws {
         let queue = try openQueue(for: forget ? .writing : .reading)
         defer { queue.close() }
-        let conflicts = try SyncedFile.conflicts(in: table, of: queue)
+        let conflicts = try SyncedFile.conflicts(
+            in: table, keyValueStore: keyValueStore, of: queue)
         try json ? writeJSON(conflicts) : write(conflicts)
         try Output.standard.flush()
         if forget { try SyncedFile.forget(conflicts, in: queue) }
@@ -42,7 +51,7 @@ struct SyncConflictsVerb: FileVerb {
             let key = conflict.key.map { ValueText.shown($0) }.joined(separator: ", ")
             for (column, value) in conflict.values.sorted(by: { $0.key < $1.key }) {
                 try table.write([
-                    .text(conflict.table), .text(key), .text("\(conflict.reason)"),
+                    .text(conflict.title), .text(key), .text("\(conflict.reason)"),
                     .text(column), value,
                     .text(conflict.writtenAt.map { PointInTime.text($0) } ?? ""),
                     .text(conflict.writtenBy ?? ""),

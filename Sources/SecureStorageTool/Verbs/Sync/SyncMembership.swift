@@ -22,12 +22,14 @@ struct SyncCreate: SyncVerb {
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
     @Option(help: Sync.nameHelp) var name: String
     @Option(name: .customLong("table"), help: Sync.tableHelp) var tables: [String] = []
+    @Option(name: .customLong("key-value-store"), help: Sync.keyValueStoreHelp)
+    var keyValueStores: [String] = []
     @OptionGroup(title: MirrorStoreOptions.title) var storeOptions: MirrorStoreOptions
     @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     func run() throws {
-        let engine = try engine(tables: tables)
+        let engine = try engine(tables: tables, keyValueStores: keyValueStores)
         let name = name
         try waiting { try await engine.createGroup(deviceName: name) }
         try acknowledge("founded a group; \"sync invite\" lets others join")
@@ -85,6 +87,8 @@ struct SyncJoin: SyncVerb {
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
     @Option(help: Sync.nameHelp) var name: String
     @Option(name: .customLong("table"), help: Sync.tableHelp) var tables: [String] = []
+    @Option(name: .customLong("key-value-store"), help: Sync.keyValueStoreHelp)
+    var keyValueStores: [String] = []
     @Option(help: "What becomes of the rows of the file's tables.") var localRows = LocalRows.keep
     @Option(help: ArgumentHelp("Read the code from a descriptor.", valueName: "number"))
     var codeFd: Int32?
@@ -104,7 +108,7 @@ struct SyncJoin: SyncVerb {
     }
 
     func run() throws {
-        let engine = try engine(tables: tables)
+        let engine = try engine(tables: tables, keyValueStores: keyValueStores)
         let invitation = try invitation()
         let (name, rows) = (name, localRows == .keep ? SyncLocalRows.keep : .discard)
         let report = try waiting {

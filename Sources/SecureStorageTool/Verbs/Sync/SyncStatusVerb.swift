@@ -39,6 +39,7 @@ struct SyncStatusVerb: FileVerb {
         let group: String?
         let member: String?
         let tables: [Table]
+        let keyValueStores: [String]
         let snapshot: UInt64
         let unsealedWrites: Int64
         let waitingBatches: Int
@@ -55,9 +56,10 @@ struct SyncStatusVerb: FileVerb {
         let state = try SyncedFile(queue)
         let answer = Answer(
             group: state.group, member: state.member,
-            tables: state.tables.declarations.map {
+            tables: state.tables.declarations.filter { $0.keyValueStore == nil }.map {
                 .init(name: $0.table, merging: $0.merging.rawValue)
-            }, snapshot: state.snapshot, unsealedWrites: state.unsealedWrites,
+            }, keyValueStores: state.tables.declarations.compactMap(\.keyValueStore),
+            snapshot: state.snapshot, unsealedWrites: state.unsealedWrites,
             waitingBatches: state.waiting.batches, waitingBytes: state.waiting.bytes,
             conflicts: state.lostCount, heldBack: state.heldBackCount,
             lastHeard: state.lastHeard.sorted { $0.key < $1.key }.map {
@@ -77,6 +79,7 @@ struct SyncStatusVerb: FileVerb {
         if let member = answer.member { try line("this member", member) }
         let tables = answer.tables.map { $0.merging == "row" ? "\($0.name) (by row)" : $0.name }
         try line("tables", tables.isEmpty ? "none" : tables.joined(separator: ", "))
+        for name in answer.keyValueStores { try line("key-value store", name) }
         guard answer.group != nil else { return }
         try line("snapshot", "\(answer.snapshot)")
         try line("writes to seal", "\(answer.unsealedWrites)")

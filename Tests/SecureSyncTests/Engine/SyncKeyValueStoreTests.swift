@@ -1,0 +1,257 @@
+import Foundation
+import SecureKeys
+import SecureStorage
+import SecureSync
+import SyncTestKit
+import TestSupport
+import Testing
+
+/// Key-value stores that several devices write.
+@Suite(.timeLimit(.minutes(10))) struct SyncKeyValueStoreTests {
+    private let world: DeviceWorld
+
+    init() {
+        var tables = SyncedTables()
+        for name in ["settings", "Settings", "\u{e9}", "e\u{301}"] {
+            tables.add(keyValueStore: name)
+        }
+        world = DeviceWorld(tables: tables, migrations: SchemaMigrations())
+    }
+
+    private func store(
+        _ device: DeviceWorld.Device, _ name: String = "settings"
+    ) throws -> SecureKeyValueStore {
+        let queue = try #require(device.database as? SecureDatabaseQueue)
+        return try SecureKeyValueStore(databaseStore: queue.databaseStore, name: name)
+    }
+
+    private func pair() async throws -> (SecureKeyValueStore, SecureKeyValueStore) {
+        let (phone, laptop) = (try await world.device("phone"), try await world.device("laptop"))
+        try await world.settle()
+        return (try store(phone), try store(laptop))
+    }
+
+    private func setOffline(_ isOffline: Bool) {
+        for device in world.devices { device.isOffline = isOffline }
+    }
+
+    private func settle() async throws {
+        setOffline(false)
+        try await world.settle()
+        try world.requireEqual()
+    }
+
+    private struct Theme: Codable, Equatable, Sendable {
+        var name: String
+        var sizes: [Int]
+    }
+
+    @Test func `values of each kind are on the other device as they were put`() async throws {
+        let (phone, laptop) = try await pair()
+        let theme = Theme(name: "dark \u{1f600}", sizes: [1, 2])
+        let object = NSArray(array: ["a", 1])
+        try await phone.put("text", forKey: "text")
+        try await phone.put(Data([0, 255]), forKey: "bytes")
+        try await phone.put(Date(timeIntervalSince1970: 1e9), forKey: "date")
+        try await phone.put(1.5, forKey: "real")
+        try await phone.put(nil as String?, forKey: "nil")
+        try await phone.put(theme, forKey: "theme")
+        try await phone.put(object, forKey: "object")
+        try await phone.put("soon", forKey: "soon", expiresIn: .seconds(3600))
+        try await settle()
+
+        #expect(try await laptop.get("text") == "text")
+        #expect(try await laptop.getData("bytes") == NSData(data: Data([0, 255])))
+        #expect(try await laptop.get("date") == Date(timeIntervalSince1970: 1e9))
+        #expect(try await laptop.get("real") == 1.5)
+        #expect(try await laptop.hasKey("nil"))
+        #expect(try await laptop.get("nil") == nil as String?)
+        #expect(try await laptop.get("theme", as: Theme.self) == theme)
+        let array: NSArray? = try await laptop.get("object")
+        #expect(array == object)
+        #expect(try await laptop.get("soon") == "soon")
+        let keys = try await phone.keys()
+        #expect(try await laptop.keys() == keys)
+    }
+
+    @Test func `a file that only has a store is synced as in the guide`() async throws {
+        let (home, other) = (try TemporaryDatabase(), try TemporaryDatabase())
+        let (store, key) = (InMemoryObjectStore(), DatabaseKey.raw(SecretBytes.random(count: 32)))
+        func device(_ path: String) throws -> (SecureKeyValueStore, SyncEngine) {
+            let keyStore = InMemoryKeyStore()
+            let settings = SecureKeyValueStore(fullDatabasePath: path, name: "My settings")
+            try settings.open(with: key)
+            // begin
+            let queue = SecureDatabaseQueue(databaseStore: settings.secureDatabaseStore)
+            var tables = SyncedTables()
+            tables.add(keyValueStore: settings.name)
+            let sync = try SyncEngine(queue, tables: tables, store: store, keyStore: keyStore)
+            // end
+            return (settings, sync)
+        }
+        let (settings, sync) = try device(home.path)
+        let (others, otherSync) = try device(other.path)
+        try await settings.put("dark", forKey: "theme")
+        try await sync.createGroup(deviceName: "phone")
+        try await otherSync.join(
+            try await sync.invite(.once), deviceName: "laptop", localRows: .keep)
+        try await otherSync.syncOnce()
+        #expect(try await others.get("theme") == "dark")
+        try await others.put("light", forKey: "theme")
+        try await otherSync.syncOnce()
+        try await sync.syncOnce()
+        #expect(try await settings.get("theme") == "light")
+    }
+
+    @Test func `stores travel under their names, whatever their numbers`() async throws {
+        let phone = try await world.device("phone")
+        _ = try store(phone, "of the phone only")
+        let laptop = try await world.device("laptop")
+        let names = ["settings", "Settings", "\u{e9}", "e\u{301}"]
+        for (number, name) in names.enumerated() {
+            try await store(laptop, name).put(number, forKey: "number")
+        }
+        try await settle()
+        for (number, name) in names.enumerated() {
+            #expect(try await store(phone, name).get("number") == number)
+        }
+        #expect(try await store(phone, "of the phone only").keys().isEmpty)
+    }
+
+    @Test func `the later of two values under one key wins as a whole, and the other is listed`()
+        async throws
+    {
+        let (phone, laptop) = try await pair()
+        setOffline(true)
+        try await laptop.put("light", forKey: "theme", expiresIn: .seconds(3600))
+        try await phone.put(7, forKey: "theme")
+        try await settle()
+        for store in [phone, laptop] { #expect(try await store.get("theme") == 7) }
+        let row = "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL"
+        #expect(try laptop.secureDatabaseStore.int(forQuery: row) == 0)
+
+        for device in world.devices {
+            let conflict = try #require(
+                try device.engine.conflicts(inKeyValueStore: "settings").first)
+            #expect(conflict.keyValueStore == "settings" && conflict.key == [.text("theme")])
+            #expect(conflict.values["value"] == .text("light"))
+            #expect(
+                conflict.description
+                    == "key-value store \"settings\": replaced, expires, value")
+            #expect(try device.engine.conflicts(inKeyValueStore: "Settings").isEmpty)
+        }
+    }
+
+    @Test func `a value that is put after a removal elsewhere stays, also one that was there`()
+        async throws
+    {
+        let (phone, laptop) = try await pair()
+        try await phone.put(1, forKey: "count")
+        try await settle()
+        setOffline(true)
+        try await phone.remove("count")
+        try await laptop.put(2, forKey: "count")
+        try await settle()
+        for store in [phone, laptop] { #expect(try await store.get("count") == 2) }
+
+        setOffline(true)
+        try await laptop.put(3, forKey: "count")
+        try await phone.removeAll()
+        try await settle()
+        for store in [phone, laptop] { #expect(try await store.keys().isEmpty) }
+    }
+
+    @Test func `reading what has expired removes nothing that another device has put`()
+        async throws
+    {
+        let (phone, laptop) = try await pair()
+        try await laptop.put("old", forKey: "token", expiresIn: .milliseconds(1))
+        try await laptop.put("older", forKey: "other", expiresIn: .milliseconds(1))
+        try await settle()
+        try await Task.sleep(for: .milliseconds(5))
+        setOffline(true)
+        try await laptop.put("new", forKey: "token")
+        // Later, and removes the row.
+        #expect(try await phone.get("token") == nil as String?)
+        #expect(try await phone.get("other") == nil as String?)
+        let rows = "SELECT count(*) FROM securestorage_kv_1"
+        #expect(try phone.secureDatabaseStore.int(forQuery: rows) == 0)
+        try await settle()
+        for store in [phone, laptop] { #expect(try await store.get("token") == "new") }
+
+        // Its own rows come and go as before.
+        try await phone.put("newest", forKey: "other")
+        try await settle()
+        #expect(try await laptop.get("other") == "newest")
+        try await laptop.remove("other")
+        try await settle()
+        #expect(try await phone.keys() == ["token"])
+    }
+
+    @Test func `a removal before the expiry reaches the others`() async throws {
+        let (phone, laptop) = try await pair()
+        try await phone.put("a", forKey: "token", expiresIn: .seconds(3600))
+        try await settle()
+        try await laptop.remove("token")
+        try await settle()
+        #expect(try await phone.hasKey("token") == false)
+    }
+
+    @Test func `a snapshot carries what has not expired to a new device`() async throws {
+        let (phone, _) = try await pair()
+        try await phone.put("a", forKey: "stays")
+        try await phone.put("b", forKey: "goes", expiresIn: .milliseconds(1))
+        try await settle()
+        try await Task.sleep(for: .milliseconds(5))
+        #expect(try await phone.get("goes") == nil as String?)
+        let tablet = try await world.device("tablet")
+        try await settle()
+        #expect(try await store(tablet).keys() == ["stays"])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `who observes a key sees what other devices put`() async throws {
+        let (phone, laptop) = try await pair()
+        var values = try laptop.values(forKey: "theme", as: String.self).makeAsyncIterator()
+        #expect(try await values.next()?.get() == .some(nil))
+        try await phone.put("dark", forKey: "theme")
+        try await settle()
+        #expect(try await values.next()?.get() == "dark")
+    }
+
+    @Test func `values of a store that a device does not sync yet wait for it`() throws {
+        let phone = try CapturedFile("") { $0.add(keyValueStore: "settings") }
+        try phone.run("INSERT INTO securestorage_kv_1 VALUES ('theme', 1, 'dark', NULL)")
+        let changes = try phone.stamped()
+        #expect(changes.map(\.summary) == [
+            "+ securestorage_kv/settings[theme] expires=null kind=1 value=dark"
+        ])
+
+        let laptop = try CapturedFile("", member: .numbered(2)) {
+            $0.add(keyValueStore: "of the laptop")
+        }
+        let report = try laptop.write { try laptop.capture.apply(changes, in: laptop.db) }
+        #expect(report.later == 1 && report.written == 0)
+        var tables = SyncedTables()
+        tables.add(keyValueStore: "settings")
+        try laptop.write {
+            try Capture(tables).install(in: laptop.db)
+            _ = try Capture(tables).applyLater(in: laptop.db)
+        }
+        let settings = try SecureKeyValueStore(databaseStore: laptop.db, name: "settings")
+        #expect(try settings.get("theme") == "dark")
+    }
+
+    @Test func `a store that was made by a newer version of the library is refused`() throws {
+        let file = try CapturedFile("") { $0.add(keyValueStore: "settings") }
+        try file.run("UPDATE securestorage_kv SET version = 2")
+        let error = #expect(throws: SecureStorageError.self) { try file.install() }
+        #expect("\(try #require(error))".contains("newer version"))
+    }
+
+    @Test func `a file whose store is gone is not taken for one that is synced`() throws {
+        let file = try CapturedFile("") { $0.add(keyValueStore: "settings") }
+        try file.run("DELETE FROM securestorage_kv")
+        #expect(throws: SyncError.self) { try file.capture.verify(in: file.db) }
+    }
+}

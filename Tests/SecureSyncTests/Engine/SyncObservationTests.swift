@@ -1,0 +1,36 @@
+import SecureStorage
+import SecureSync
+import SyncTestKit
+import Testing
+
+/// What observers of a synced file see.
+@Suite(.timeLimit(.minutes(10))) struct SyncObservationTests {
+    private let world: DeviceWorld
+
+    init() {
+        var tables = SyncedTables()
+        tables.add("note")
+        var migrations = SchemaMigrations()
+        migrations.add("notes", sql: "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text)")
+        world = DeviceWorld(tables: tables, migrations: migrations)
+    }
+
+    @Test func `writes and what others have sent are changes of the app's tables only`()
+        async throws
+    {
+        let (phone, laptop) = (try await world.device("phone"), try await world.device("laptop"))
+        try await world.settle()
+        var changes = laptop.database.changes().makeAsyncIterator()
+        try await laptop.database.write {
+            try $0.executeStatements("INSERT INTO note VALUES ('a', 'milk')")
+        }
+        #expect(await changes.next()?.tables.keys.sorted() == ["note"])
+        // Stamps, sealed batches and heads.
+        try await world.settle()
+        try await phone.database.write {
+            try $0.executeStatements("UPDATE note SET text = 'cream'")
+        }
+        try await world.settle()
+        #expect(await changes.next()?.tables.keys.sorted() == ["note"])
+    }
+}
