@@ -41,6 +41,40 @@ import Testing
         #expect(program.status == 0)
     }
 
+    @Test func `a key-value store is synced under its name, and its conflicts are listed`() throws {
+        let program = try run(
+            """
+            put() { securestorage kv put "$@" --store "My settings" $key > /dev/null; }
+            put a.db theme dark
+            put b.db size 12
+            {
+                securestorage sync create $a --key-value-store "My settings" --name phone &&
+                (umask 077; securestorage sync invite $a > code) &&
+                securestorage sync join $b --key-value-store "My settings" --name laptop --code-file code &&
+                securestorage sync run $a --once
+            } > /dev/null
+            for file in a.db b.db; do
+                securestorage kv get $file theme --store "My settings" $key
+                securestorage kv get $file size --store "My settings" $key
+            done
+            securestorage sync status b.db $key | grep settings
+            put a.db theme light
+            sleep 0.01
+            put b.db theme blue
+            for device in "$a" "$b" "$a"; do securestorage sync run $device --once > /dev/null; done
+            securestorage kv get a.db theme --store "My settings" $key
+            securestorage sync conflicts a.db --key-value-store "My settings" $key | tail -n +3
+            securestorage sync conflicts a.db --key-value-store other $key --json
+            """)
+        let lines = program.text.split(separator: "\n").map(String.init)
+        try #require(lines.count == 7, "\(program.text) \(program.errors)")
+        #expect(lines[0...3] == ["dark", "12", "dark", "12"])
+        #expect(lines[4] == "key-value store   My settings")
+        #expect(lines[5] == "blue")
+        #expect(lines[6].hasPrefix("key-value store \"My settings\"  theme"))
+        #expect(lines[6].contains("light"))
+    }
+
     @Test func `what both have changed is listed, and forgotten when asked`() throws {
         let program = try run(
             """

@@ -62,6 +62,8 @@ import Testing
             "../../MovingTests/Snippets/GRDBSnippets.swift",
             "../../MovingTests/Snippets/RealmSnippets.swift",
             "../../MovingTests/Snippets/SQLiteSwiftSnippets.swift",
+            "../../SecureSyncTests/Engine/SyncKeyValueStoreTests.swift",
+            "../../SecureSyncTests/Engine/SyncVaultTests.swift",
             "../../SecureSyncTests/SyncSnippets.swift",
             "../../SyncPostgreSQLTests/PostgreSQLSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
