@@ -28,13 +28,16 @@ enum JoinFigures {
     static func join(_ code: String, in folder: URL) async throws {
         let (pool, engine) = try open("joiner", in: folder)
         let before = memory()
+        let peak = OwnMemory()
         let start = ContinuousClock.now
         try await engine.join(
             SyncInvitation(code: code), deviceName: "joiner", localRows: .discard)
         try await engine.syncOnce()
         let time = ContinuousClock.now - start
         let count = try await pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") ?? 0 }
-        print("join \(count) rows: \(time), at most \(memory()) MiB, \(before) before")
+        print(
+            "join \(count) rows: \(time), at most \(memory()) MiB with the libraries, \(before) before; "
+                + "\(peak.end()) MiB of its own")
     }
 
     private static func open(
@@ -59,5 +62,37 @@ enum JoinFigures {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
+    }
+}
+
+/// The most memory of a program's own: resident and backed by no file, looked at each 2 ms.
+final class OwnMemory: @unchecked Sendable {
+    // @unchecked: the thread's own until `end()` has waited for it.
+    private var most = 0
+    private let mayGoOn = NSLock()
+    private var goesOn = true
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init() {
+        Thread.detachNewThread { [self] in
+            while mayGoOn.withLock({ goesOn }) {
+                most = max(most, Self.now)
+                usleep(2_000)
+            }
+            hasEnded.signal()
+        }
+    }
+
+    /// Returns MiB; 0 where `/proc` is not mounted.
+    func end() -> Int {
+        mayGoOn.withLock { goesOn = false }
+        hasEnded.wait()
+        return most >> 20
+    }
+
+    private static var now: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").compactMap { Int($0) }
+        return pages.count > 2 ? (pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
     }
 }

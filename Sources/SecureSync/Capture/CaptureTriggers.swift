@@ -9,7 +9,7 @@ struct CaptureTriggers {
 
     /// The texts by the triggers' names, in the order of their creation.
     var texts: [(name: String, sql: String)] {
-        [insertion, deletion, keyChange] + updates + replacements + [compaction]
+        [insertion, deletion, keyChange] + updates + replacements + expiry + [compaction]
     }
 
     private func trigger(
@@ -53,17 +53,31 @@ struct CaptureTriggers {
 
     private var deletion: (name: String, sql: String) {
         trigger(
-            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD") + isValid,
+            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD")
+                + (shape.isKeyValueStore ? " AND NOT \(Self.isExpired)" : ""),
             [mark("OLD", "\(Mark.deleted)")])
     }
 
-    /// A condition that leaves out values of a key-value store that have expired, or will within a
-    /// second: a read removes them.
+    private static let isExpired =
+        "(OLD.expires IS NOT NULL AND OLD.expires * 1000 <= \(Bookkeeping.now))"
+
+    /// Values of a key-value store that have expired, which a read removes.
     ///
     /// As a deletion, that would be later than what another device has put there in the meantime.
-    private var isValid: String {
-        guard shape.isKeyValueStore else { return "" }
-        return " AND (OLD.expires IS NULL OR OLD.expires * 1000 > \(Bookkeeping.now) + 1000)"
+    /// So it is not captured, and waits until all members know the value: otherwise what was there
+    /// before it would still stand on those that do not.
+    private var expiry: [(name: String, sql: String)] {
+        guard shape.isKeyValueStore else { return [] }
+        let key = zip(shape.keyNames, columns(shape.key, of: "OLD")).map { "\($0) = \($1)" }
+            .joined(separator: " AND ")
+        return [
+            trigger(
+                "expire", "BEFORE DELETE",
+                when: "\(Bookkeeping.isCapturing) AND \(Self.isExpired) AND ("
+                    + "EXISTS (SELECT 1 FROM \(shape.markTable)) OR "
+                    + "EXISTS (SELECT 1 FROM \(shape.clockTable) WHERE \(key)))",
+                ["SELECT RAISE(IGNORE)"])
+        ]
     }
 
     /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by

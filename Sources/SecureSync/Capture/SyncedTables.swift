@@ -33,8 +33,8 @@ public struct SyncedTables: Sendable {
     /// Syncs a key-value store under its name, key by key: of what devices put or remove under one
     /// key, the latest wins, also over an earlier removal.
     ///
-    /// A value that has expired is absent on each device by the device's own clock, and is removed
-    /// from its file without a word to the others.
+    /// A value that has expired is absent on each device by the device's own clock, and leaves its
+    /// file later, without a word to the others.
     ///
     /// - Parameter name: Of the `SecureKeyValueStore`; it is made in the file if it is missing.
     public mutating func add(keyValueStore name: String) {

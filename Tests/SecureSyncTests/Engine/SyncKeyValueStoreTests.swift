@@ -171,11 +171,9 @@ import Testing
         try await Task.sleep(for: .milliseconds(5))
         setOffline(true)
         try await laptop.put("new", forKey: "token")
-        // Later, and removes the row.
+        // Later.
         #expect(try await phone.get("token") == nil as String?)
         #expect(try await phone.get("other") == nil as String?)
-        let rows = "SELECT count(*) FROM securestorage_kv_1"
-        #expect(try phone.secureDatabaseStore.int(forQuery: rows) == 0)
         try await settle()
         for store in [phone, laptop] { #expect(try await store.get("token") == "new") }
 
@@ -240,6 +238,23 @@ import Testing
         }
         let settings = try SecureKeyValueStore(databaseStore: laptop.db, name: "settings")
         #expect(try settings.get("theme") == "dark")
+    }
+
+    @Test func `what has expired leaves the file once all members know it, unsaid`() throws {
+        let file = try CapturedFile("") { $0.add(keyValueStore: "settings") }
+        let settings = try SecureKeyValueStore(databaseStore: file.db, name: "settings")
+        func read() throws -> Int? {
+            #expect(try settings.get("token") == nil as String?)
+            return try file.db.int(forQuery: "SELECT count(*) FROM securestorage_kv_1")
+        }
+        try file.run("INSERT INTO securestorage_kv_1 VALUES ('token', 1, 'old', 1)")
+        #expect(try read() == 1)
+        #expect(try file.captured().count == 1)
+        #expect(try read() == 1)
+        let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
+        try file.write { try file.capture.forget(through: Floor(time: soon), in: file.db) }
+        #expect(try read() == 0)
+        #expect(try file.captured().isEmpty)
     }
 
     @Test func `a store that was made by a newer version of the library is refused`() throws {
