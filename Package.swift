@@ -235,6 +235,11 @@ let package = Package(
             path: "Examples/FirstSteps/Keys",
             swiftSettings: swiftSettings),
         .executableTarget(
+            name: "FirstSync",
+            dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
+            path: "Examples/FirstSteps/Sync",
+            swiftSettings: swiftSettings),
+        .executableTarget(
             name: "RemoteKey",
             dependencies: ["SecureKeys"],
             path: "Examples/RemoteKey",
@@ -382,7 +387,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["Notebook", "NotebookModel", "SecureStorage", "TestSupport"],
+            dependencies: [
+                "FirstSync", "Notebook", "NotebookModel", "SecureStorage", "TestSupport",
+            ],
             swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]

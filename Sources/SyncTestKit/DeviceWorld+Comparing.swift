@@ -67,11 +67,13 @@ private struct TableContent {
             let store = try declaration.keyValueStore.flatMap { try KeyValueTable.find($0, in: db) }
             let table = store?.table ?? declaration.table
             // What has expired is in some files, and nobody sees it.
-            let condition = store == nil ? "1" : KeyValueTable.isValid("\(Date().timeIntervalSince1970)")
+            let condition =
+                store == nil ? "1" : KeyValueTable.isValid("\(Date().timeIntervalSince1970)")
             // Not in the order of the declaration, which migrations may change.
             let columns = try db.columnsInOrder(of: table)
             let list = columns.map(\.sqlName).joined(separator: ", ")
-            let result = try db.executeQuery("SELECT \(list) FROM main.\(table.sqlName) WHERE \(condition)")
+            let result = try db.executeQuery(
+                "SELECT \(list) FROM main.\(table.sqlName) WHERE \(condition)")
             defer { result.close() }
             var rows: [[Cell]: Int] = [:]
             while try result.next() {

@@ -142,6 +142,16 @@ import TestSupport
             print(conflict.table, conflict.key, conflict.values, conflict.reason)
         }
         // end
+        // begin
+        for conflict in try sync.conflicts(inKeyValueStore: "settings") {
+            print(conflict.key, conflict.values["value"] ?? .null)
+        }
+        // end
+        for conflict in try sync.conflicts() {
+            // begin
+            try sync.forget(conflict)
+            // end
+        }
         let watching = Task {
             // begin
             for await status in sync.statuses { print(status.phase, status.waitingBatches) }

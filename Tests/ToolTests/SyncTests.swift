@@ -183,4 +183,50 @@ import Testing
         #expect(program.errors.contains("--table"))
         #expect(program.errors.contains("not a code of an invitation"))
     }
+
+    @Test func `the store has no key, no code, no name and no value, and no output has a secret`()
+        throws
+    {
+        let program = try run(
+            """
+            exec > output 2>&1
+            securestorage query a.db "UPDATE note SET text = 'canary-value'" $key
+            form
+            for json in '' --json; do
+                securestorage sync status a.db $key $json
+                securestorage sync members $a $json
+                securestorage sync conflicts b.db $key $json
+                securestorage sync verify $b $json
+                securestorage sync run $b --once $json
+            done
+            securestorage sync join $b --code-file code --name again
+            printf 'no code' > code-2; chmod 600 code-2
+            securestorage sync join $b --code-file code-2 --name again
+            securestorage sync leave $b
+            """)
+        #expect(program.status == 0)
+        let output = try workspace.read("output")
+        #expect(output.range(of: Data("laptop".utf8)) != nil, "it has been at work")
+        func text(_ name: String) throws -> String {
+            String(decoding: try workspace.read(name), as: UTF8.self)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        var secrets = [Data(try text("key").utf8), Data(try text("code").utf8)]
+        secrets.append(Data(try text("code").replacing("-", with: "").utf8))
+        let files = try FileManager.default.subpathsOfDirectory(atPath: workspace.path)
+        for file in files where file.hasPrefix("keys-") {
+            guard let bytes = try? workspace.read(file), bytes.count >= 32 else { continue }
+            secrets.append(Data(bytes.suffix(32)))
+        }
+        #expect(secrets.count >= 5)
+        let plain = ["canary-value", "note", "phone", "laptop", "milk"].map { Data($0.utf8) }
+        var objects = 0
+        for file in files where file.hasPrefix("store/") {
+            guard let bytes = try? workspace.read(file) else { continue }
+            objects += 1
+            for secret in secrets + plain { #expect(bytes.range(of: secret) == nil, "\(file)") }
+        }
+        #expect(objects > 8)
+        for secret in secrets { #expect(output.range(of: secret) == nil) }
+    }
 }

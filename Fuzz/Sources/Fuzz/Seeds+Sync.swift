@@ -18,7 +18,9 @@ extension Seeds {
                 }
             },
             "floats": items {
-                for value in [0, -0.0, 1.5, 0.1, 65504, 65505, 1e300, .leastNonzeroMagnitude, .infinity, .nan] {
+                for value in [
+                    0, -0.0, 1.5, 0.1, 65504, 65505, 1e300, .leastNonzeroMagnitude, .infinity, .nan,
+                ] {
                     $0.double(value)
                 }
             },

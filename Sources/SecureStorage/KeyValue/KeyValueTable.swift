@@ -53,6 +53,7 @@ package final class KeyValueTable: Sendable {
     /// The condition that a row has not expired.
     ///
     /// - Parameter time: Seconds since 1970, in SQL.
+    /// - Returns: An expression in parentheses.
     package static func isValid(_ time: String) -> String {
         "(expires IS NULL OR expires > \(time))"
     }

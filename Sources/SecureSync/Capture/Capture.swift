@@ -138,7 +138,8 @@ package struct Capture: Sendable {
         var columnNumbers: [String: Int64] = [:]
         for column in groups.joined() { columnNumbers[column] = numbers[column.sqlNameKey] }
         return TableShape(
-            name: reading.name, table: reading.table, number: number, key: reading.key.map { reading.columns[$0].name },
+            name: reading.name, table: reading.table, number: number,
+            key: reading.key.map { reading.columns[$0].name },
             groups: groups, uniques: reading.uniques,
             foreignKeys: reading.foreignKeys.map { key in
                 var key = key

@@ -53,7 +53,8 @@ struct CaptureTriggers {
 
     private var deletion: (name: String, sql: String) {
         trigger(
-            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD")
+            "delete", "AFTER DELETE",
+            when: Bookkeeping.isCapturing + isNamed("OLD")
                 + (shape.isKeyValueStore ? " AND NOT \(Self.isExpired)" : ""),
             [mark("OLD", "\(Mark.deleted)")])
     }

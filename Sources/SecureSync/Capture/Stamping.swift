@@ -24,7 +24,9 @@ extension Capture {
             clock: clock)
         var changes: [RowChange] = []
         for shape in shapes {
-            try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
+            try shape.reading {
+                try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
+            }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
             // Numbers of marks begin again at 1.
             try db.executeUpdate(

@@ -1,3 +1,5 @@
+import SecureStorage
+
 /// A synced table as the file's schema and its declaration describe it.
 package struct TableShape: Equatable, Sendable {
     /// On every member.
@@ -37,6 +39,15 @@ package struct TableShape: Equatable, Sendable {
         self.foreignKeys = foreignKeys
         self.hasChecks = hasChecks
         self.columnNumbers = columnNumbers
+    }
+
+    /// Runs what reads rows of this table, and names it if one has a text that is none.
+    func reading<R>(_ body: () throws -> R) throws -> R {
+        do { return try body() } catch SecureStorageError.typeConversionFailed {
+            throw SyncError.unsuitableTable(
+                name,
+                "a row has a TEXT that is not UTF-8, which cannot travel; store a BLOB instead")
+        }
     }
 
     package struct Unique: Equatable, Sendable {

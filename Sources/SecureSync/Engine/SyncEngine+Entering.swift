@@ -7,12 +7,16 @@ extension SyncEngine {
     /// Begins this member's log: with the newest snapshot, what others have written since, and what
     /// only this file has written; then a snapshot says that there is a log.
     ///
+    /// - Parameter keys: The group's.
+    /// - Returns: Whether the rows were replaced by those of a snapshot.
     /// - Throws: The errors of the store and of the database; a later call goes on.
-    func beginLog(_ keys: GroupKeys) async throws {
+    @discardableResult
+    func beginLog(_ keys: GroupKeys) async throws -> Bool {
+        var hasLoaded = false
         let snapshots = SnapshotStore(store: store, keys: keys)
         for _ in 0..<100 {
             let (place, adopted, number) = try await nextNumber(snapshots)
-            guard place.entered == 0 else { return }
+            guard place.entered == 0 else { return hasLoaded }
             guard let newest = adopted.newest else {
                 guard keys.isFounder, place.former == nil else {
                     throw SyncError.store(
@@ -33,6 +37,7 @@ extension SyncEngine {
             }
             if newest.manifest.rows != adopted.own?.manifest.rows {
                 try await load(newest, keys)
+                hasLoaded = true
             } else if newest.number != adopted.own?.number {
                 // Another one has entered; the rows and the floor are the same.
                 try await database.write { try SyncJournal($0).setAdopted(newest) }

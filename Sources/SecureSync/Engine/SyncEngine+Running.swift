@@ -40,7 +40,7 @@ extension SyncEngine {
             try await keepChain(of: group)
             let keys = try await group.keys()
             do {
-                try await beginLog(keys)
+                if try await beginLog(keys) { report.hasLoadedSnapshot = true }
                 let failures = try await round(keys, &report)
                 // What could not be read may need a key or a member that came in the meantime.
                 try await group.refresh()
@@ -163,7 +163,8 @@ extension SyncEngine {
 
     /// Wakes after local writes, a second after the last one and at most five after the first.
     private func watchFile(_ wake: AsyncStream<Void>.Continuation) async throws {
-        let tables = try await database.read { [capture] in try capture.shapes(in: $0).map(\.table) }
+        let tables = try await database.read { [capture] in try capture.shapes(in: $0).map(\.table)
+        }
         var changes = database.changes(in: tables).makeAsyncIterator()
         while await changes.next() != nil {
             let first = ContinuousClock.now

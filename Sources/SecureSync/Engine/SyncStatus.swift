@@ -42,14 +42,14 @@ public struct SyncReport: Sendable, Hashable {
     public internal(set) var sentBatches = 0
     /// Transactions of other members that were applied.
     public internal(set) var appliedTransactions = 0
-    /// Rows of other members that were applied.
+    /// Rows of other members that were applied; those of a loaded snapshot are not counted.
     public internal(set) var appliedRows = 0
     /// Whether this member has written a snapshot of all rows.
     public internal(set) var hasWrittenSnapshot = false
     /// Whether the rows were replaced by those of a snapshot.
     ///
-    /// The file was away for so long that batches which it lacks are gone. What only this file had
-    /// written was put onto the snapshot's rows.
+    /// The file has just joined, is a copy, or was away for so long that batches which it lacks are
+    /// gone. What only this file had written was put onto the snapshot's rows.
     public internal(set) var hasLoadedSnapshot = false
     /// Whether the file has found out that it is a copy of another one that goes on, and is now a
     /// member of its own.

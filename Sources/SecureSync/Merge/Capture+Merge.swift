@@ -37,7 +37,7 @@ extension Capture {
     /// Takes up changes of tables and columns that have been made since they came, and tries parked
     /// rows again; in a write transaction, after migrations and ``install(in:)``.
     package func applyLater(in db: SecureDatabaseStore) throws -> MergeReport {
-        return try merging(in: db) { try $0.takeUpLater() }
+        try merging(in: db) { try $0.takeUpLater() }
     }
 
     private func merging(
@@ -59,7 +59,7 @@ extension Capture {
     package func conflicts(
         in db: SecureDatabaseStore, of table: String? = nil
     ) throws -> [RowConflict] {
-        return try ConflictList(db: db).all(of: table)
+        try ConflictList(db: db).all(of: table)
     }
 
     /// Removes a conflict from the list; one that is not there any more is ignored.

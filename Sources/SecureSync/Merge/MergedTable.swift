@@ -156,7 +156,7 @@ final class MergedTable {
         let rows = try selection.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
-        return try columns.indices.map { try rows.sqliteValue(at: $0) }
+        return try shape.reading { try columns.indices.map { try rows.sqliteValue(at: $0) } }
     }
 
     /// The keys of the rows in the table that have these values in a place.

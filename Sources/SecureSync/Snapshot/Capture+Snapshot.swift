@@ -32,7 +32,7 @@ extension Capture {
                 }
                 try body(change)
             }
-            try eachVisibleRow(of: shape, members, in: db, pass)
+            try shape.reading { try eachVisibleRow(of: shape, members, in: db, pass) }
             try eachParkedRow(of: shape, members, in: db, pass)
             try eachTombstone(of: shape, members, in: db, body)
         }
@@ -157,6 +157,7 @@ extension Capture {
         guard floor.time > 0 else { return }
         try raiseFloor(to: Stamp.time(milliseconds: floor.time) | 0xffff, in: db)
         try promise(upTo: floor.time, in: db)
+        try forgetLaterOfEndedRows(in: db)
         let members = try MemberNumbers(in: db)
         for shape in try shapes(in: db) {
             let clocks = try ClockTable(of: shape, members: members, in: db)
@@ -177,6 +178,17 @@ extension Capture {
             if reduced.life.isAlive || reduced.life.stamp > .floor { try later.add(reduced) }
         }
         try settleAll(in: db)
+    }
+
+    /// Removes values that wait for a column if the life of their row is over: the tombstone that
+    /// says so may be forgotten now, and the values would make a row of nothing else.
+    private func forgetLaterOfEndedRows(in db: SecureDatabaseStore) throws {
+        let later = LaterChanges(db: db)
+        let tables = Set(try shapes(in: db).map(\.name.sqlNameKey))
+        let rows = try KnownRows(self, in: db)
+        for (change, entry) in try later.all() where tables.contains(change.table.sqlNameKey) {
+            if try rows.life(of: change) != change.life.stamp { try later.remove(entry) }
+        }
     }
 }
 

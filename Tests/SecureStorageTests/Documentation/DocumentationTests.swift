@@ -57,6 +57,7 @@ import Testing
             "../../../Examples/FirstSteps/DataVault/main.swift",
             "../../../Examples/FirstSteps/Keys/main.swift",
             "../../../Examples/FirstSteps/SecureVault/main.swift",
+            "../../../Examples/FirstSteps/Sync/FirstSync.swift",
             "../../MovingTests/Snippets/CoreDataSnippets.swift",
             "../../MovingTests/Snippets/FMDBSnippets.swift",
             "../../MovingTests/Snippets/GRDBSnippets.swift",

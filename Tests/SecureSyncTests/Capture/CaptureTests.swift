@@ -265,4 +265,27 @@ import TestSupport
         #expect(bytes.range(of: Data("canary-5b1e".utf8)) == nil)
         #expect(bytes.range(of: Data("securestorage_sync".utf8)) == nil)
     }
+
+    @Test func `a text that is not UTF-8 is refused with its table, and sent once it is a BLOB`()
+        throws
+    {
+        let file = try CapturedFile(
+            "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text)", tables: "note")
+        try file.run("INSERT INTO note VALUES ('a', CAST(x'61ff' AS TEXT))")
+        let refusal = SyncError.unsuitableTable(
+            "note", "a row has a TEXT that is not UTF-8, which cannot travel; store a BLOB instead")
+        #expect(throws: refusal) { try file.stamped() }
+        try file.run("UPDATE note SET text = CAST(text AS BLOB)")
+        #expect(try file.captured() == ["+ note[a] text=61ff"])
+
+        // One that was there before, for a snapshot.
+        try file.write {
+            try file.capture.withoutCapturing(in: file.db) {
+                try file.db.executeUpdate("UPDATE note SET text = CAST(x'61ff' AS TEXT)")
+            }
+        }
+        #expect(throws: refusal) {
+            try file.write { try file.capture.eachRow(in: file.db) { _ in } }
+        }
+    }
 }

@@ -221,9 +221,10 @@ import Testing
         let phone = try CapturedFile("") { $0.add(keyValueStore: "settings") }
         try phone.run("INSERT INTO securestorage_kv_1 VALUES ('theme', 1, 'dark', NULL)")
         let changes = try phone.stamped()
-        #expect(changes.map(\.summary) == [
-            "+ securestorage_kv/settings[theme] expires=null kind=1 value=dark"
-        ])
+        #expect(
+            changes.map(\.summary) == [
+                "+ securestorage_kv/settings[theme] expires=null kind=1 value=dark"
+            ])
 
         let laptop = try CapturedFile("", member: .numbered(2)) {
             $0.add(keyValueStore: "of the laptop")

@@ -101,7 +101,9 @@ import Vaults
         try await phoneSync.createGroup(deviceName: "phone")
         _ = try await phoneSync.syncOnce()
 
-        let (backup, code) = (folder.directory.appendingPathComponent("backup"), RecoveryCode.random())
+        let (backup, code) = (
+            folder.directory.appendingPathComponent("backup"), RecoveryCode.random()
+        )
         try await phoneVault.levels.makeBackup(at: backup, unlockedBy: [code], password: first)
         try laptop.factory.restore(
             from: backup, to: laptop.file, unlockedBy: code, newPassword: second)

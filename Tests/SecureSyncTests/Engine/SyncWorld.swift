@@ -29,7 +29,9 @@ struct SyncWorld {
         var isSynced = false
     }
 
-    enum Event: CaseIterable { case snapshot, load, fork, floor, parked, conflict, anew, putBack, later }
+    enum Event: CaseIterable {
+        case snapshot, load, fork, floor, parked, conflict, anew, putBack, later
+    }
 
     struct Broken: Error, CustomStringConvertible {
         var description: String
@@ -118,7 +120,8 @@ struct SyncWorld {
         try device.queue.write { db in
             for statement in statements { try db.executeUpdate(statement) }
             if let entry {
-                try db.executeUpdate("INSERT INTO setting (name, place) VALUES (?, 0)", values: [entry])
+                try db.executeUpdate(
+                    "INSERT INTO setting (name, place) VALUES (?, 0)", values: [entry])
             }
             guard isPair else { return }
             for half in ["l", "r"] {

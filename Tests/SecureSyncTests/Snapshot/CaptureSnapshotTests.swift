@@ -99,4 +99,35 @@ import Testing
         #expect(stamps["code"] == .floor)
         #expect(try #require(stamps["name"]) > .floor)
     }
+
+    @Test func `a column's value that waits goes with its row, also when the floor has passed`()
+        throws
+    {
+        let new = try CapturedFile(
+            schema + "ALTER TABLE parent ADD COLUMN more", member: .numbered(3)
+        ) {
+            $0.add("child")
+            $0.add("parent")
+        }
+        let old = try file()
+        try new.run("INSERT INTO parent (id, more) VALUES ('gone', 1), ('stays', 2)")
+        let changes = try new.stamped()
+        try old.write { _ = try old.capture.apply(changes, in: old.db) }
+        try old.run("DELETE FROM parent WHERE id = 'gone'")
+        _ = try old.stamped()
+        let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
+        try old.write { try old.capture.forget(through: Floor(time: soon), in: old.db) }
+        #expect(try clockCount(old) == 0)
+
+        try old.write {
+            try old.capture.uninstall(in: old.db)
+            try old.run("ALTER TABLE parent ADD COLUMN more")
+            try old.capture.install(in: old.db)
+            _ = try old.capture.applyLater(in: old.db)
+        }
+        let rows = try old.db.fetchAll("SELECT id, more FROM parent") { (id: String, more: Int) in
+            "\(id) \(more)"
+        }
+        #expect(rows == ["stays 2"])
+    }
 }

@@ -79,7 +79,8 @@ extension SyncVerb {
             tables.add(keyValueStore: name)
         }
         guard !tables.isEmpty else {
-            throw Failure.usage("no table of \"\(file)\" is synced; name one with --table or --key-value-store")
+            throw Failure.usage(
+                "no table of \"\(file)\" is synced; name one with --table or --key-value-store")
         }
         let directory = URL(fileURLWithPath: deviceKeys, isDirectory: true)
         return try SyncEngine(
