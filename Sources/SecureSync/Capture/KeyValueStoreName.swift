@@ -6,8 +6,8 @@
 enum KeyValueStoreName {
     private static let prefix = "securestorage_kv/"
 
-    /// Capitals and all bytes beyond ASCII's small letters, digits, `-`, `.` and `_` are written as
-    /// `%` and two digits: stores are distinct by bytes, but tables only beyond the case of letters.
+    /// All bytes but ASCII's small letters, digits, `-`, `.` and `_` are written as `%` and two
+    /// digits: two stores have different bytes, and two tables differ in more than capitals.
     static func table(ofStore name: String) -> String {
         var table = prefix
         for byte in name.utf8 {
