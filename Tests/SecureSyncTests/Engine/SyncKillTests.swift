@@ -62,7 +62,7 @@ import TestSupport
         for member in members.dropFirst() { #expect(try await member.rows() == rows) }
         SuddenDeath.report(
             "sync over \(kind): \(kills) kills, \(seen.values.reduce(0, +)) events of 4 programs, "
-                + "none is lost; \(proxy?.cuts ?? 0) cuts")
+                + "none is lost; \(proxy?.accepted ?? 0) connections, which a proxy cuts")
         for member in members { await member.pool.close() }
         try await place.empty()
     }
