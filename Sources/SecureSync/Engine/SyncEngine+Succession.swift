@@ -108,7 +108,10 @@ extension SyncEngine {
         // It stays in the file, for a store that is put back again.
         try await keepChain(of: group)
         var (following, later) = (group, SyncGroup.Successor?.some(next))
+        // The chains of groups in which this file was never; somebody may be in one.
+        var passed: [Data: [Data]] = [:]
         while let next = later {
+            if following.id != group.id { passed[following.id] = await following.entries }
             following = try await following.following(
                 next, as: [place.member, place.former].compactMap { $0 })
             later = try await following.successor()
@@ -128,15 +131,17 @@ extension SyncEngine {
             declaration.isOpen(keys.member) && declaration.heads[keys.member] == nil
             && begun.isEmpty
         if place.entered > 0, isOurs, place.member == keys.member {
-            try await loading.withFiles(of: newest) { [database] files in
+            try await loading.withFiles(of: newest) { [database, passed] files in
                 try await database.write { db in
                     guard try SyncJournal(db).place()?.group == group.id else { return }
+                    try SyncJournal(db).keepFormerChains(passed)
                     try loading.follow(newest, files, entries, in: db)
                 }
             }
         } else {
-            try await database.write { [capture] db in
+            try await database.write { [capture, passed] db in
                 guard try SyncJournal(db).place()?.group == group.id else { return }
+                try SyncJournal(db).keepFormerChains(passed)
                 try SuccessionEntering(keys: keys, former: own, capture: capture)
                     .enter(entries, in: db)
             }

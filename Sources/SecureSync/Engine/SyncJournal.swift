@@ -165,6 +165,19 @@ struct SyncJournal {
         return true
     }
 
+    /// Keeps chains of groups in which the file was never, as those of the groups before this one.
+    func keepFormerChains(_ chains: [Data: [Data]]) throws {
+        for (group, chain) in chains {
+            for (index, entry) in chain.enumerated() {
+                try db.executeUpdate(
+                    """
+                    INSERT OR REPLACE INTO securestorage_sync_former (name, number, bytes)
+                    VALUES (?, ?, ?)
+                    """, values: [group, index + 1, entry])
+            }
+        }
+    }
+
     /// The chains of the groups before this one, by the groups' names.
     func formerChains() throws -> [Data: [Data]] {
         let rows = try db.executeQuery(

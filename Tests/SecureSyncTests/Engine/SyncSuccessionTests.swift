@@ -87,6 +87,23 @@ import Testing
         #expect(try tablet.rows() == devices[0].rows())
     }
 
+    @Test func `a group that a member has passed by is known to it when the store is put back to it`()
+        async throws
+    {
+        let devices = try await group("phone", "laptop", "tablet")
+        // The tablet is away all the time.
+        try await write(devices[2], "INSERT INTO parent VALUES ('tablet', 1, NULL)")
+        try await devices[0].engine.reset()
+        let between = objects.all
+        try await devices[0].engine.reset()
+        // Goes on in the last of the three.
+        try await devices[1].engine.syncOnce()
+        objects.putBack(between)
+        try await devices[1].engine.reset()
+        try await settle([devices[2], devices[0], devices[1]])
+        for device in devices { #expect(try parents(device) == ["tablet 1"]) }
+    }
+
     @Test func `a group moves to another store, and who looks at the old one learns it`()
         async throws
     {
