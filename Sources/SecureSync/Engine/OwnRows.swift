@@ -28,16 +28,7 @@ struct OwnRows {
             return
         }
         let isInsertion = Self.isInsertion(former)
-        for register in change.registers {
-            let same = changes[index].registers.firstIndex { $0.columns == register.columns }
-            guard let same else {
-                changes[index].registers.append(register)
-                continue
-            }
-            let known = changes[index].registers[same].known
-            changes[index].registers[same] = register
-            changes[index].registers[same].known = known
-        }
+        for register in change.registers { changes[index].replaceColumns(with: register) }
         if isInsertion {
             changes[index] = Self.begun(changes[index], at: changes[index].greatestStamp)
         }
@@ -58,5 +49,41 @@ struct OwnRows {
             (change.registers[index].stamp, change.registers[index].known) = (stamp, nil)
         }
         return change
+    }
+}
+
+extension RowChange {
+    /// Puts a later value over what there is of its columns, and keeps what was known before both.
+    ///
+    /// Not by equal groups of columns: a migration or a new declaration may have changed them.
+    fileprivate mutating func replaceColumns(with register: Register) {
+        let names = Set(register.columns.map(\.sqlNameKey))
+        var register = register
+        var (kept, place): ([Register], Int?) = ([], nil)
+        for former in registers {
+            let rest = former.columns.indices.filter {
+                !names.contains(former.columns[$0].sqlNameKey)
+            }
+            guard rest.count < former.columns.count else {
+                kept.append(former)
+                continue
+            }
+            // Of several, the least: what is above it was not known to all of them.
+            if place == nil {
+                (register.known, place) = (former.known, kept.count)
+            } else {
+                register.known = former.known.flatMap { known in
+                    register.known.map { min($0, known) }
+                }
+            }
+            if !rest.isEmpty {
+                var part = former
+                part.columns = rest.map { former.columns[$0] }
+                part.values = rest.map { former.values[$0] }
+                kept.append(part)
+            }
+        }
+        kept.insert(register, at: place ?? kept.count)
+        registers = kept
     }
 }

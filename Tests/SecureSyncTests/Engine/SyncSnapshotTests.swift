@@ -152,4 +152,31 @@ import Testing
         #expect(try copy.rows().contains { $0.contains("'copy'") })
         #expect(try copy.rows().contains { $0.contains("'laptop'") })
     }
+
+    @Test func `a copy that dies in any call and gets a new schema keeps what it has written`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        let file = try WorldDevice(copyOf: laptop, "copy")
+        try await work(phone, laptop)
+        var hasEnded = false
+        for calls in stride(from: 1, to: 400, by: 9) where !hasEnded {
+            let copy = try WorldDevice(copyOf: file, "copy \(calls)")
+            try await write(copy, "INSERT INTO setting VALUES ('\(calls)', 1, 'first', NULL)")
+            copy.store.setFaults { $0.callsUntilKill = calls }
+            do {
+                try await copy.engine.syncOnce()
+                hasEnded = true
+            } catch is WorldStore.Killed {}
+            // The columns that win or lose together are three from now on.
+            try copy.upgrade()
+            try await write(copy, "UPDATE setting SET more = 'later' WHERE name = '\(calls)'")
+            for _ in 0..<3 { try await copy.engine.syncOnce() }
+            #expect(
+                try copy.rows().contains("setting '\(calls)' 1 'first' NULL 'later'"),
+                "after \(calls) calls")
+        }
+        #expect(hasEnded)
+    }
 }
