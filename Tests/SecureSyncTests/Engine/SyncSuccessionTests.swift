@@ -87,7 +87,8 @@ import Testing
         #expect(try tablet.rows() == devices[0].rows())
     }
 
-    @Test func `a group that a member has passed by is known to it when the store is put back to it`()
+    @Test
+    func `a group that a member has passed by is known to it when the store is put back to it`()
         async throws
     {
         let devices = try await group("phone", "laptop", "tablet")
