@@ -54,7 +54,7 @@ public enum SyncError: Error, Sendable, Hashable {
     /// A row of this table has more than 16 MiB, which is more than sync takes.
     case rowTooLarge(String)
 
-    /// Another engine works on this file at the same time.
+    /// Another engine, of this or another process, has worked on this file for more than a minute.
     case otherEngine
 
     /// The group goes on in another store, which this engine was not created with.
@@ -80,6 +80,14 @@ extension SyncError {
     var mayPass: Bool {
         switch self {
         case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine: true
+        default: false
+        }
+    }
+
+    /// Whether the store does not show what it has to have.
+    var isAbsence: Bool {
+        switch self {
+        case .withheld, .storeHasForgotten: true
         default: false
         }
     }
@@ -124,7 +132,7 @@ extension SyncError: CustomStringConvertible {
             "a row of \"\(table)\" has more than 16 MiB and is not sent; keep large content in files, or "
                 + "in several rows"
         case .otherEngine:
-            "another engine works on this file; use one for each file among all processes"
+            "another engine has worked on this file for more than a minute; try again, or end that one"
         case .groupHasMoved:
             "the group goes on in another store; create the engine with that one"
         case .unsuitableTable(let table, let reason):

@@ -146,11 +146,27 @@ struct Inbox {
             guard logs[head.member] == nil else { continue }
             var log = LogReader(head)
             do {
-                try await log.list(
-                    store, group: keys.group, covered: covered[head.member, default: 0])
+                try await list(&log)
                 logs[head.member] = log
             } catch let error as SyncError where !error.isTransient {
                 outcome.failures.append(error)
+            }
+        }
+    }
+
+    /// Lists a log.
+    ///
+    /// What is missing may have been removed since the snapshots were listed, by a member that has
+    /// written a newer one.
+    private mutating func list(_ log: inout LogReader) async throws {
+        while true {
+            do {
+                return try await log.list(
+                    store, group: keys.group, covered: covered[log.member, default: 0])
+            } catch let error as SyncError where error.isAbsence {
+                let last = lastSnapshot
+                try await findSnapshots()
+                guard lastSnapshot > last else { throw error }
             }
         }
     }
@@ -210,11 +226,10 @@ struct Inbox {
     }
 
     /// Finds out whether another copy of this file has gone on writing.
-    private func checkOwnLog(sent: UInt64) async throws {
+    private mutating func checkOwnLog(sent: UInt64) async throws {
         var own = LogReader(LogHead(member: keys.member, number: sent, hash: Data(count: 32)))
         do {
-            try await own.list(
-                store, group: keys.group, covered: covered[keys.member, default: 0])
+            try await list(&own)
         } catch is NeedsSnapshot {
             throw OtherCopy()
         }
@@ -229,8 +244,15 @@ struct Inbox {
     private mutating func applyNext(of member: MemberID, _ outcome: inout Outcome) async throws
         -> Bool
     {
-        guard var log = logs[member], let next = try await log.readNext(store, keys) else {
-            return false
+        guard var log = logs[member] else { return false }
+        let next: LogReader.Transaction
+        do {
+            guard let found = try await log.readNext(store, keys) else { return false }
+            next = found
+        } catch let error as SyncError where error.isAbsence {
+            // Removed since it was listed?
+            try await list(&log)
+            throw error
         }
         logs[member] = log
         guard next.head.number <= limits[member] ?? .max else { return false }
@@ -315,8 +337,7 @@ struct Inbox {
                 guard var needed = logs[head.member], needed.head.number < head.number else {
                     continue
                 }
-                try await needed.list(
-                    store, group: keys.group, covered: covered[head.member, default: 0])
+                try await list(&needed)
                 // Otherwise it came in the meantime, and the next round applies it.
                 if needed.end < head.number {
                     outcome.failures.append(

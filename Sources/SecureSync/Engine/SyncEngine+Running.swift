@@ -10,21 +10,21 @@ extension SyncEngine {
     ///
     /// - Returns: What was done, and what is left.
     /// - Throws: ``SyncError``: `.notAMember`, also after this member was removed; `.withheld`,
-    ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written; the
-    ///   errors of the store and of the database.
+    ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written;
+    ///   `.otherEngine`; the errors of the store and of the database.
     @discardableResult
     public func syncOnce() async throws -> SyncReport {
         let result = Locked(SyncReport())
-        try await line.run { [self] in
-            changes.update { $0.phase = .syncing }
-            do {
+        do {
+            try await inTurn { [self] in
+                changes.update { $0.phase = .syncing }
                 let report = try await syncedRounds()
                 result.withLock { $0 = report }
                 try await noteSuccess()
-            } catch {
-                try? await noteFailure(error)
-                throw error
             }
+        } catch {
+            try? await noteFailure(error)
+            throw error
         }
         return result.withLock { $0 }
     }

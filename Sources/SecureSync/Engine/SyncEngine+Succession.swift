@@ -39,7 +39,7 @@ extension SyncEngine {
             // What cannot be read is why the group begins anew.
         }
         let other = other ?? store
-        try await line.run { [self] in
+        try await inTurn { [self] in
             let group = try await currentGroup()
             let place = try await database.read { db in
                 let journal = SyncJournal(db)

@@ -26,7 +26,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError/notAMember``; the errors of the store and of the database.
     public func verify() async throws -> SyncVerification {
         let result = Locked(SyncVerification())
-        try await line.run { [self] in
+        try await inTurn { [self] in
             let group = try await currentGroup()
             var checking = StoreChecking(store: store)
             checking.note(try await group.refreshFailure())

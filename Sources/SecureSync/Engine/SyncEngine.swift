@@ -11,13 +11,14 @@ internal import SecureStoragePlatform
 /// column that did not know each other, the later one by the clocks of their writers wins, and the
 /// other is listed in ``conflicts(in:)``.
 ///
-/// Thread-safe. One engine per file.
+/// Thread-safe. One engine per file; those of other processes, such as a command line beside an app,
+/// take turns with it.
 public final class SyncEngine: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let keyStore: any KeyStore
     let policy: SnapshotPolicy
-    let line = WorkLine()
+    private let line = WorkLine()
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
     private let currentStore: Locked<any SyncObjectStore>
@@ -74,7 +75,7 @@ public final class SyncEngine: Sendable {
     /// - Throws: ``SyncError/alreadyMember``; ``SyncError``; the errors of the key store and of the
     ///   database.
     public func createGroup(deviceName: String) async throws {
-        try await line.run { [self] in
+        try await inTurn { [self] in
             try await requireNoGroup()
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
@@ -99,7 +100,7 @@ public final class SyncEngine: Sendable {
     public func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
-        try await line.run { [self] in
+        try await inTurn { [self] in
             try await requireNoGroup()
             let group = try await SyncGroup.join(
                 invitation, in: store, keyStore: keyStore, deviceName: deviceName)
@@ -218,12 +219,33 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Runs `work` after other work of this engine, and keeps what it has learnt of the chain.
+    /// Runs `work` after other work on this file, of this engine and of others.
+    ///
+    /// - Throws: ``SyncError/otherEngine`` if another one works for more than a minute.
+    func inTurn(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        try await line.run { [self] in
+            let lock = try await EngineLock.take(
+                beside: database.databaseURL, patience: .seconds(60))
+            defer { withExtendedLifetime(lock) {} }
+            try await forgetOldGroup()
+            try await work()
+        }
+    }
+
+    /// Another engine may have gone on with the file, as another member or in another group.
+    private func forgetOldGroup() async throws {
+        guard let known = group.withLock({ $0 }) else { return }
+        let (id, member) = (known.id, await known.member)
+        let place = try await database.read { try SyncJournal($0).place() }
+        if place?.group != id || place?.member != member { group.withLock { $0 = nil } }
+    }
+
+    /// Runs `work` in its turn, and keeps what it has learnt of the chain.
     private func inGroup<T: Sendable>(
         _ work: @escaping @Sendable (SyncGroup) async throws -> T
     ) async throws -> T {
         let result = Locked<T?>(nil)
-        try await line.run { [self] in
+        try await inTurn { [self] in
             var group = try await currentGroup()
             while try await goOn(after: group) { group = try await currentGroup() }
             let value = try await work(group)

@@ -1,0 +1,70 @@
+internal import Foundation
+internal import SecureStoragePlatform
+
+/// Excludes other engines, of this and of other processes, from work on a file: an app, and a
+/// command line beside it.
+///
+/// Each step of an engine is a transaction, but what it concludes from the store holds only while
+/// nobody else goes on with the same log. The lock is the kernel's, on an empty file `NAME-sync`
+/// beside the database, which goes with the lock. The database itself is not locked by it.
+///
+/// Not where systems end an app that holds a lock while it is suspended: an app and its extensions
+/// take turns themselves there.
+final class EngineLock: Sendable {
+    static let suffix = "-sync"
+
+    private let path: String
+    private let file: LockFile
+
+    private init(_ path: String, _ file: LockFile) { (self.path, self.file) = (path, file) }
+
+    // Before the lock is released: an engine that waits opens the path again then.
+    deinit { _ = unlink(path) }
+
+    /// Takes the lock of a database, and waits for other engines.
+    ///
+    /// - Parameters:
+    ///   - url: The database's.
+    ///   - patience: How long to wait.
+    /// - Returns: nil where there is no lock: on iOS and the like, and in a directory where no file
+    ///   can be created.
+    /// - Throws: `SyncError.otherEngine` after `patience`; `SyncError.store` on a file system
+    ///   without locks.
+    static func take(beside url: URL, patience: Duration) async throws -> EngineLock? {
+        #if os(iOS) || os(tvOS) || os(visionOS) || os(watchOS)
+            return nil
+        #else
+            let path = url.path + suffix
+            let end = ContinuousClock.now + patience
+            var pause = Duration.milliseconds(5)
+            while true {
+                do {
+                    let file = try LockFile.take(path, patience: .zero) { try open(path, url) }
+                    if let file { return EngineLock(path, file) }
+                } catch let error as SystemError {
+                    guard [EACCES, EPERM, EROFS].contains(error.code) else {
+                        throw SyncError.store(
+                            code: "lock", message: "\(path) cannot be locked: \(error.reason)",
+                            isTransient: false)
+                    }
+                    // Another user's, who has not yet let others open it; otherwise there is none.
+                    guard access(path, F_OK) == 0 else { return nil }
+                }
+                guard ContinuousClock.now < end else { throw SyncError.otherEngine }
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .milliseconds(200))
+            }
+        #endif
+    }
+
+    /// Opens the file, so that whoever can read the database can wait for its lock.
+    private static func open(_ path: String, _ url: URL) throws -> Descriptor {
+        let descriptor = try Descriptor(path, O_RDONLY | O_CREAT | O_NOFOLLOW)
+        var status = stat()
+        if stat(url.path, &status) == 0 {
+            // Only its owner can, and needs to.
+            _ = fchmod(descriptor.number, status.st_mode & 0o666)
+        }
+        return descriptor
+    }
+}
