@@ -11,8 +11,8 @@ internal import SecureStoragePlatform
 /// column that did not know each other, the later one by the clocks of their writers wins, and the
 /// other is listed in ``conflicts(in:)``.
 ///
-/// Thread-safe. One engine per file; those of other processes, such as a command line beside an app,
-/// take turns with it.
+/// Thread-safe. One engine per file; those of other processes, such as a command line beside an
+/// app, take turns with it.
 public final class SyncEngine: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
