@@ -64,7 +64,8 @@ struct SnapshotWriting: Sendable {
     /// Writes the first snapshot of a group with the members of the file's own: its rows with their
     /// clocks, and the same floor, so that edits which only others have still count.
     ///
-    /// The logs of all are open: the floor waits until each has told what it has.
+    /// Their logs are open: the floor waits until each has told what it has. Not those of members
+    /// for which the floor has not waited, or does not for long: they enter as new ones.
     ///
     /// - Returns: nil if rows wait for stamps.
     /// - Throws: The errors of the database and of the store.
@@ -78,11 +79,23 @@ struct SnapshotWriting: Sendable {
             let now = try capture.now(in: db)
             var heard = try journal.lastHeard()
             heard[member] = now
+            let before = adopted.manifest.declaration
+            let open = members.filter {
+                before.closed[$0] == nil && before.logs[$0]?.closing == nil
+            }
             let declaration = Declaration(
-                number: 1, heads: [:], floor: Floor(time: adopted.manifest.declaration.floor.time),
-                logs: Dictionary(uniqueKeysWithValues: members.map { ($0, .init(entered: 1)) }),
+                number: 1, heads: [:], floor: Floor(time: before.floor.time),
+                logs: Dictionary(uniqueKeysWithValues: open.map { ($0, .init(entered: 1)) }),
                 closed: [:])
-            return try Self.first(declaration, heard: heard, at: now, journal)
+            var manifest = try Self.first(declaration, heard: heard, at: now, journal)
+            for member in open {
+                // Those that have written nothing in this group have in the one before it.
+                let last = try journal.head(of: member)
+                manifest.logs[member]?.hash =
+                    last.number > 0
+                    ? last.hash : adopted.manifest.logs[member]?.hash ?? Data(count: 32)
+            }
+            return manifest
         }
         return written?.next
     }

@@ -127,9 +127,17 @@ extension SyncEngine {
         let log = SyncNames.log(group: keys.group, member: keys.member)
         let begun = try await store.list(log, after: nil)
         let declaration = newest.manifest.declaration
+        // Nor is it that of a file that lacks what its member has written in the group before, such
+        // as an old copy: it has not held the floor.
+        let last = newest.manifest.logs[keys.member]?.hash ?? Data(count: 32)
+        let isWhole = try await database.read { db in
+            let journal = SyncJournal(db)
+            return try journal.hasBatch(of: keys.member, hash: last)
+                || journal.adopted()?.manifest.logs[keys.member]?.hash == last
+        }
         let isOurs =
             declaration.isOpen(keys.member) && declaration.heads[keys.member] == nil
-            && begun.isEmpty
+            && begun.isEmpty && isWhole
         if place.entered > 0, isOurs, place.member == keys.member {
             try await loading.withFiles(of: newest) { [database, passed] files in
                 try await database.write { db in

@@ -84,6 +84,17 @@ extension SyncJournal {
                 """, values: [member.bytes, Int64(number)])
     }
 
+    /// Whether this file has written or applied the batch of a log that has the hash, of those
+    /// since the floor; true for zeros, the hash of none.
+    func hasBatch(of member: MemberID, hash: Data) throws -> Bool {
+        if hash.allSatisfy({ $0 == 0 }) { return true }
+        return try db.int(
+            forQuery: """
+                SELECT EXISTS (
+                  SELECT 1 FROM securestorage_sync_log WHERE member = ? AND hash = ?)
+                """, values: [member.bytes, hash.prefix(8)]) == 1
+    }
+
     // MARK: - What others have applied
 
     /// The last batch of `member` that `writer` has said to have applied; 0 if none.

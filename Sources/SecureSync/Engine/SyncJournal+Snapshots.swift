@@ -63,7 +63,7 @@ extension SyncJournal {
                 try setHeard(member, at: log.heard)
             } else if number == 0, log.heard > 0, heard[member] == nil {
                 // Its log begins in this group, and it was heard of in the one before.
-                try setHead(LogHead(member: member, number: 0, hash: log.hash))
+                try setHead(LogHead(member: member, number: 0, hash: Data(count: 32)))
                 try setHeard(member, at: log.heard)
             }
             try addPromises(log.promises, of: member)
@@ -91,6 +91,7 @@ extension SyncJournal {
             .union(declaration.closed.keys)
         let heard = try lastHeard()
         let published = try published()
+        let before = try adopted()?.manifest.logs ?? [:]
         return Dictionary(
             uniqueKeysWithValues: try members.map { member in
                 let last = declaration.heads[member, default: 0]
@@ -108,7 +109,8 @@ extension SyncJournal {
                 return (
                     member,
                     SnapshotManifest.Log(
-                        hash: last > 0 ? try head(of: member).hash : Data(count: 32),
+                        hash: last > 0
+                            ? try head(of: member).hash : before[member]?.hash ?? Data(count: 32),
                         heard: heard[member] ?? 0, promises: promises, published: said)
                 )
             })

@@ -23,7 +23,11 @@ package struct SnapshotManifest: Equatable, Sendable {
     }
 
     package struct Log: Equatable, Sendable {
-        /// The SHA-256 of the last batch that the snapshot contains; zeros if there is none.
+        /// The SHA-256 of the last batch that the snapshot contains.
+        ///
+        /// If there is none yet, that of the member's last batch in the group before this one that
+        /// the founder had applied, by which the member's file can be told from an old copy of it;
+        /// or zeros.
         package var hash: Data
         /// When that was sealed, by its writer's clock.
         package var heard: UInt64
@@ -192,8 +196,8 @@ extension SnapshotManifest {
         let head = try reader.number()
         if head > 0 { declaration.heads[member] = head }
         let hash = Data(try reader.data(count: 32))
-        guard (head == 0) == hash.allSatisfy({ $0 == 0 }) else {
-            throw CBORError("a log has a hash and no batch, or a batch and no hash")
+        guard head == 0 || hash.contains(where: { $0 != 0 }) else {
+            throw CBORError("a log has a batch and no hash")
         }
         let floor = try reader.number()
         guard floor <= head else { throw CBORError("the floor is above a log") }

@@ -105,6 +105,62 @@ import Testing
         for device in devices { #expect(try parents(device) == ["tablet 1"]) }
     }
 
+    @Test func `an old copy of a file does not go on in its member's log, and loses nothing`()
+        async throws
+    {
+        let devices = try await group("phone", "laptop")
+        let copy = try WorldDevice(copyOf: devices[0], "copy")
+        try await write(copy, "INSERT INTO parent VALUES ('copy', 1, NULL)")
+        // Until the floor is above what the copy has not sent.
+        for round in 0..<40 {
+            for device in devices {
+                try await write(
+                    device, "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try await devices[1].engine.reset()
+        // Before the phone, whose log in the new group is empty.
+        try await settle([copy, devices[0], devices[1]])
+        for device in devices + [copy] { #expect(try parents(device) == ["copy 1"]) }
+        #expect(try copy.rows() == devices[0].rows())
+        #expect(try await devices[1].engine.members().count == 3)
+    }
+
+    @Test
+    func `a device that was away until its log was closed finds a new group and loses nothing`()
+        async throws
+    {
+        let year: Int64 = 365 * 24 * 3_600_000
+        let (phone, tablet) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
+        // So the others heard of it a year ago, by its own clock.
+        let laptop = try WorldDevice("d2", objects, clockOffset: -year)
+        try await phone.engine.createGroup(deviceName: "d0")
+        for device in [tablet, laptop] {
+            try await device.engine.join(
+                try await phone.engine.invite(.once), deviceName: device.name, localRows: .keep)
+        }
+        try await write(laptop, "INSERT INTO parent VALUES ('sent', 1, NULL)")
+        try await settle([phone, tablet, laptop])
+        try await write(laptop, "INSERT INTO parent VALUES ('unsent', 1, NULL)")
+        try await write(laptop, "UPDATE parent SET name = 2 WHERE id = 'sent'")
+        for round in 0..<40 {
+            for device in [phone, tablet] {
+                try await write(
+                    device, "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try await phone.engine.reset()
+        try await settle([laptop, phone, tablet])
+        for device in [phone, tablet] {
+            #expect(try device.rows() == laptop.rows())
+            #expect(try parents(device).contains("unsent 1"))
+        }
+        let edit = try parents(laptop).contains("sent 2")
+        #expect(try edit || laptop.engine.conflicts(in: "parent").count == 1)
+    }
+
     @Test func `a group moves to another store, and who looks at the old one learns it`()
         async throws
     {
