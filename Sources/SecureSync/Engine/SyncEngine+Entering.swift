@@ -136,12 +136,14 @@ extension SyncEngine {
 
     /// Loads the newest snapshot into the file of a member whose log goes on.
     ///
-    /// - Returns: False if the log is closed: then another one has to begin.
+    /// - Returns: False if the log is closed, or another copy of this file has gone on with it: then
+    ///   another one has to begin.
     func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
-        guard newest.manifest.declaration.isOpen(keys.member) else { return false }
+        guard newest.manifest.declaration.isOpen(keys.member), try await hasSent(newest, keys)
+        else { return false }
         try await load(newest, keys)
         return true
     }
@@ -154,29 +156,31 @@ extension SyncEngine {
     ///
     /// - Throws: `Outbox.OtherCopy`.
     func findOtherCopy(_ keys: GroupKeys) async throws {
-        let (adopted, sent) = try await database.read { db in
-            let journal = SyncJournal(db)
-            return (try journal.adopted()?.number ?? 0, try journal.sentHead(of: keys.member))
-        }
+        let adopted = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
         let snapshots = SnapshotStore(store: store, keys: keys)
         let numbers = try await snapshots.numbers(after: adopted)
         guard let newest = try await snapshots.newest(of: numbers) else { return }
-        let last = newest.manifest.declaration.heads[keys.member, default: 0]
-        guard last > sent.number else { return }
-        // The answer to a creation may have been lost.
-        let isOurs = try await database.write { db in
+        guard try await hasSent(newest, keys) else { throw Outbox.OtherCopy() }
+    }
+
+    /// Whether this file has sent all that a snapshot contains of this member.
+    ///
+    /// The answer to a creation may have been lost: what the snapshot has needs not be sent.
+    private func hasSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
+        let manifest = snapshot.manifest
+        let last = manifest.declaration.heads[keys.member, default: 0]
+        return try await database.write { db in
             let journal = SyncJournal(db)
+            guard last > (try journal.sentHead(of: keys.member).number) else { return true }
             let batches = try journal.outgoing()
             guard let batch = batches.first(where: { $0.number == last }),
-                try SealedBatch(reading: batch.bytes).hash
-                    == newest.manifest.logs[keys.member]?.hash
+                try SealedBatch(reading: batch.bytes).hash == manifest.logs[keys.member]?.hash
             else { return false }
             for batch in batches where batch.number <= last {
                 try journal.removeOutgoing(batch.number)
             }
             return true
         }
-        guard isOurs else { throw Outbox.OtherCopy() }
     }
 
     /// Puts onto the rows what only this file has written, once the logs are read.
