@@ -136,8 +136,8 @@ extension SyncEngine {
 
     /// Loads the newest snapshot into the file of a member whose log goes on.
     ///
-    /// - Returns: False if the log is closed, or another copy of this file has gone on with it: then
-    ///   another one has to begin.
+    /// - Returns: False if the log is closed, or another copy of this file has gone on with it:
+    ///   then another one has to begin.
     func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
