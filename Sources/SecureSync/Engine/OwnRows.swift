@@ -20,15 +20,18 @@ struct OwnRows {
             return
         }
         let former = changes[index]
+        // While a log waits to begin, the file may show an older life of the row than its own.
         let isEdit =
-            change.life.isAlive && former.life.isAlive
-            && (change.life.stamp == former.life.stamp || change.life.stamp == earlyStamp)
+            change.life.isAlive && former.life.isAlive && change.life.stamp <= former.life.stamp
         guard isEdit else {
             if change.life.stamp >= former.life.stamp { changes[index] = change }
             return
         }
         let isInsertion = Self.isInsertion(former)
-        for register in change.registers { changes[index].replaceColumns(with: register) }
+        let isSame = change.life.stamp == former.life.stamp
+        for register in change.registers where isSame || register.stamp > former.life.stamp {
+            changes[index].put(register)
+        }
         if isInsertion {
             changes[index] = Self.begun(changes[index], at: changes[index].greatestStamp)
         }
@@ -53,18 +56,21 @@ struct OwnRows {
 }
 
 extension RowChange {
-    /// Puts a later value over what there is of its columns, and keeps what was known before both.
+    /// Puts a value over what there is of its columns, where it is later; keeps what was known
+    /// before both.
     ///
     /// Not by equal groups of columns: a migration or a new declaration may have changed them.
-    fileprivate mutating func replaceColumns(with register: Register) {
-        let names = Set(register.columns.map(\.sqlNameKey))
+    fileprivate mutating func put(_ register: Register) {
         var register = register
         var (kept, place): ([Register], Int?) = ([], nil)
         for former in registers {
-            let rest = former.columns.indices.filter {
-                !names.contains(former.columns[$0].sqlNameKey)
+            let rest = former.without(register)
+            if rest.columns.count == former.columns.count {
+                kept.append(former)
+                continue
             }
-            guard rest.count < former.columns.count else {
+            if former.stamp > register.stamp {
+                register = register.without(former)
                 kept.append(former)
                 continue
             }
@@ -76,14 +82,20 @@ extension RowChange {
                     register.known.map { min($0, known) }
                 }
             }
-            if !rest.isEmpty {
-                var part = former
-                part.columns = rest.map { former.columns[$0] }
-                part.values = rest.map { former.values[$0] }
-                kept.append(part)
-            }
+            if !rest.columns.isEmpty { kept.append(rest) }
         }
-        kept.insert(register, at: place ?? kept.count)
+        if !register.columns.isEmpty { kept.insert(register, at: place ?? kept.count) }
         registers = kept
+    }
+}
+
+extension RowChange.Register {
+    /// What is left without the columns of another one.
+    fileprivate func without(_ other: Self) -> Self {
+        let names = Set(other.columns.map(\.sqlNameKey))
+        let rest = columns.indices.filter { !names.contains(columns[$0].sqlNameKey) }
+        var left = self
+        (left.columns, left.values) = (rest.map { columns[$0] }, rest.map { values[$0] })
+        return left
     }
 }

@@ -179,4 +179,32 @@ import Testing
         }
         #expect(hasEnded)
     }
+
+    @Test func `what a copy edits again while it waits for its log arrives everywhere`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        let all = Array(stride(from: 1, to: 40, by: 3))
+        for calls in all {
+            try await write(phone, "INSERT INTO parent VALUES ('\(calls)', 'old', NULL)")
+        }
+        try await phone.engine.syncOnce()
+        try await laptop.engine.syncOnce()
+        let file = try WorldDevice(copyOf: laptop, "copy")
+        try await work(phone, laptop)
+        for calls in all {
+            let copy = try WorldDevice(copyOf: file, "copy \(calls)")
+            try await write(copy, "UPDATE parent SET name = 'first' WHERE id = '\(calls)'")
+            copy.store.setFaults { $0.callsUntilKill = calls }
+            do { try await copy.engine.syncOnce() } catch is WorldStore.Killed {}
+            try copy.killAndReopen()
+            try await write(copy, "UPDATE parent SET name = 'second' WHERE id = '\(calls)'")
+            for _ in 0..<3 { try await copy.engine.syncOnce() }
+        }
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        for calls in all {
+            #expect(try phone.rows().contains("parent '\(calls)' 'second' NULL"), "\(calls) calls")
+        }
+    }
 }
