@@ -11,7 +11,7 @@ internal import SecureStoragePlatform
 /// Not where systems end an app that holds a lock while it is suspended: an app and its extensions
 /// take turns themselves there.
 final class EngineLock: Sendable {
-    static let suffix = "-sync"
+    private static let suffix = "-sync"
 
     private let path: String
     private let file: LockFile
@@ -35,8 +35,8 @@ final class EngineLock: Sendable {
             return nil
         #else
             let path = url.path + suffix
-            let end = ContinuousClock.now + patience
-            var pause = Duration.milliseconds(5)
+            var backoff = Backoff(
+                patience: patience, first: .milliseconds(5), longest: .milliseconds(200))
             while true {
                 do {
                     let file = try LockFile.take(path, patience: .zero) { try open(path, url) }
@@ -50,9 +50,8 @@ final class EngineLock: Sendable {
                     // Another user's, who has not yet let others open it; otherwise there is none.
                     guard access(path, F_OK) == 0 else { return nil }
                 }
-                guard ContinuousClock.now < end else { throw SyncError.otherEngine }
+                guard let pause = backoff.next() else { throw SyncError.otherEngine }
                 try await Task.sleep(for: pause)
-                pause = min(pause * 2, .milliseconds(200))
             }
         #endif
     }

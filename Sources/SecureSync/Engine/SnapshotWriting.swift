@@ -89,11 +89,7 @@ struct SnapshotWriting: Sendable {
                 closed: [:])
             var manifest = try Self.first(declaration, heard: heard, at: now, journal)
             for member in open {
-                // Those that have written nothing in this group have in the one before it.
-                let last = try journal.head(of: member)
-                manifest.logs[member]?.hash =
-                    last.number > 0
-                    ? last.hash : adopted.manifest.logs[member]?.hash ?? Data(count: 32)
+                manifest.logs[member]?.hash = try journal.lastHash(of: member, adopted)
             }
             return manifest
         }

@@ -169,9 +169,10 @@ extension SyncEngine {
     private func hasSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         let manifest = snapshot.manifest
         let last = manifest.declaration.heads[keys.member, default: 0]
+        let sent = try await database.read { try SyncJournal($0).sentHead(of: keys.member) }
+        guard last > sent.number else { return true }
         return try await database.write { db in
             let journal = SyncJournal(db)
-            guard last > (try journal.sentHead(of: keys.member).number) else { return true }
             let batches = try journal.outgoing()
             guard let batch = batches.first(where: { $0.number == last }),
                 try SealedBatch(reading: batch.bytes).hash == manifest.logs[keys.member]?.hash

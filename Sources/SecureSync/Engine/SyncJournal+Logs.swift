@@ -16,6 +16,15 @@ extension SyncJournal {
         return LogHead(member: member, number: number, hash: hash)
     }
 
+    /// The hash of the last batch of a member that this file holds; as long as its log has none, of
+    /// the last one in the group before that its founder had applied; zeros if there is none.
+    ///
+    /// `adopted` is this file's.
+    func lastHash(of member: MemberID, _ adopted: AdoptedSnapshot?) throws -> Data {
+        let head = try head(of: member)
+        return head.number > 0 ? head.hash : adopted?.manifest.logs[member]?.hash ?? head.hash
+    }
+
     func heads() throws -> [LogHead] {
         let rows = try db.executeQuery(
             "SELECT member, number, hash FROM securestorage_sync_head ORDER BY member")

@@ -91,7 +91,7 @@ extension SyncJournal {
             .union(declaration.closed.keys)
         let heard = try lastHeard()
         let published = try published()
-        let before = try adopted()?.manifest.logs ?? [:]
+        let adopted = try adopted()
         return Dictionary(
             uniqueKeysWithValues: try members.map { member in
                 let last = declaration.heads[member, default: 0]
@@ -109,9 +109,8 @@ extension SyncJournal {
                 return (
                     member,
                     SnapshotManifest.Log(
-                        hash: last > 0
-                            ? try head(of: member).hash : before[member]?.hash ?? Data(count: 32),
-                        heard: heard[member] ?? 0, promises: promises, published: said)
+                        hash: try lastHash(of: member, adopted), heard: heard[member] ?? 0,
+                        promises: promises, published: said)
                 )
             })
     }
