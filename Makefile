@@ -12,6 +12,10 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 # In a campaign, one test may run for hours.
 CAMPAIGN := SECURESTORAGE_STALL=240
 
+# Campaigns that take hours in a debug build, with their files in memory where that is possible.
+BUILD_WORLDS = swift build -c release --product SyncWorlds --scratch-path .build/sync
+IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills sync-adversary
 
@@ -118,14 +122,15 @@ mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: 
 	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
 
 sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, copies, snapshots (WORLDS=10000, FIRST=0)
-	$(CAMPAIGN) SECURESTORAGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_FIRST_WORLD=$(or $(FIRST),0) \
-	Scripts/run-tests --filter SyncWorldTests
+	$(BUILD_WORLDS)
+	@$(IN_MEMORY) .build/sync/release/SyncWorlds worlds $(or $(FIRST),0) $(or $(WORLDS),10000)
 
 sync-kills: setup ## four programs that sync through one store and are killed (KILLS=10000; STORES=1: also the servers)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) $(WITH_STORES) Scripts/run-tests --filter SyncKillTests
 
 sync-adversary: setup ## a store that lies: every byte of a group's objects changed, cut, swapped, hidden
-	$(CAMPAIGN) SECURESTORAGE_EVERY_BYTE=1 Scripts/run-tests --filter SyncAdversaryTests
+	$(BUILD_WORLDS)
+	@$(IN_MEMORY) .build/sync/release/SyncWorlds adversary
 
 sync-worlds: setup ## merging members in random worlds, against the definitions (WORLDS=10000, FIRST=1)
 	$(CAMPAIGN) SECURESTORAGE_MERGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_MERGE_FIRST=$(or $(FIRST),1) \

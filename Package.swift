@@ -309,6 +309,15 @@ let package = Package(
             dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
             path: "Tests/SyncWork",
             swiftSettings: swiftSettings),
+        // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
+        // worlds, and every byte of the objects, need a release build.
+        .executableTarget(
+            name: "SyncWorlds",
+            dependencies: [
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "TestSupport",
+            ],
+            path: "Tests/SyncWorlds",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: [
@@ -365,8 +374,8 @@ let package = Package(
             name: "SecureSyncTests",
             dependencies: [
                 "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit", "TestSupport",
-                "Vaults",
+                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit", "SyncWorlds",
+                "TestSupport", "Vaults",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],

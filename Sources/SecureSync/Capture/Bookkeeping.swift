@@ -1,5 +1,5 @@
 package import Foundation
-package import SecureStorage
+internal import SecureStorage
 
 /// The tables of the file in which capture keeps what it knows; see
 /// `Docs/Decisions/0035-changes-captured-by-triggers.md`.

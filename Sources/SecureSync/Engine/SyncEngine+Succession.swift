@@ -107,15 +107,7 @@ extension SyncEngine {
         guard let place, let own else { throw SyncError.notAMember }
         // It stays in the file, for a store that is put back again.
         try await keepChain(of: group)
-        var (following, later) = (group, SyncGroup.Successor?.some(next))
-        // The chains of groups in which this file was never; somebody may be in one.
-        var passed: [Data: [Data]] = [:]
-        while let next = later {
-            if following.id != group.id { passed[following.id] = await following.entries }
-            following = try await following.following(
-                next, as: [place.member, place.former].compactMap { $0 })
-            later = try await following.successor()
-        }
+        let (following, passed) = try await lastGroup(from: next, after: group, of: place)
         let keys = try await following.keys()
         let entries = await following.entries
         let snapshots = SnapshotStore(store: store, keys: keys)
@@ -123,21 +115,7 @@ extension SyncEngine {
             throw SyncError.withheld(member: "snapshots", number: 1)
         }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
-        // A log that is closed, or that a copy of this file has begun, is not this file's.
-        let log = SyncNames.log(group: keys.group, member: keys.member)
-        let begun = try await store.list(log, after: nil)
-        let declaration = newest.manifest.declaration
-        // Nor is it that of a file that lacks what its member has written in the group before, such
-        // as an old copy: it has not held the floor.
-        let last = newest.manifest.logs[keys.member]?.hash ?? Data(count: 32)
-        let isWhole = try await database.read { db in
-            let journal = SyncJournal(db)
-            return try journal.hasBatch(of: keys.member, hash: last)
-                || journal.adopted()?.manifest.logs[keys.member]?.hash == last
-        }
-        let isOurs =
-            declaration.isOpen(keys.member) && declaration.heads[keys.member] == nil
-            && begun.isEmpty && isWhole
+        let isOurs = try await isOurLog(in: newest, keys)
         if place.entered > 0, isOurs, place.member == keys.member {
             try await loading.withFiles(of: newest) { [database, passed] files in
                 try await database.write { db in
@@ -159,13 +137,47 @@ extension SyncEngine {
         try await complete(following, by: group)
     }
 
+    /// The last one of the groups that follow one another, and the chains of those on the way, in
+    /// which this file was never; somebody may be in one.
+    private func lastGroup(
+        from next: SyncGroup.Successor, after group: SyncGroup, of place: SyncJournal.Place
+    ) async throws -> (SyncGroup, passed: [Data: [Data]]) {
+        var (following, later) = (group, SyncGroup.Successor?.some(next))
+        var passed: [Data: [Data]] = [:]
+        while let next = later {
+            if following.id != group.id { passed[following.id] = await following.entries }
+            following = try await following.following(
+                next, as: [place.member, place.former].compactMap { $0 })
+            later = try await following.successor()
+        }
+        return (following, passed)
+    }
+
+    /// Whether this file may go on in its member's log of a group that follows.
+    private func isOurLog(in newest: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
+        // Not in one that is closed, or that a copy of this file has begun.
+        let log = SyncNames.log(group: keys.group, member: keys.member)
+        let declaration = newest.manifest.declaration
+        guard declaration.isOpen(keys.member), declaration.heads[keys.member] == nil,
+            try await store.list(log, after: nil).isEmpty
+        else { return false }
+        // Nor if the file lacks what its member has written in the group before, such as an old
+        // copy: it has not held the floor.
+        let last = newest.manifest.logs[keys.member]?.hash ?? Data(count: 32)
+        return try await database.read { db in
+            let journal = SyncJournal(db)
+            return try journal.hasBatch(of: keys.member, hash: last)
+                || journal.adopted()?.manifest.logs[keys.member]?.hash == last
+        }
+    }
+
     /// Does again what the admin that began anew did not know of the group before: removes members
     /// that are back, and adds those that are missing.
     private func complete(_ group: SyncGroup, by former: SyncGroup) async throws {
         let (before, state, own) = (await former.state, await group.state, await group.member)
         guard state.activeMember(own)?.role == .admin else { return }
         for member in before.removed.keys.sorted() where state.isActive(member) {
-            try await group.remove(LogHead(member: member, number: 0, hash: Data(count: 32)))
+            try await group.remove(.beginning(of: member))
         }
         for member in before.devices where state.member(member.id) == nil {
             try await group.add(member, named: try await former.name(of: member.id))

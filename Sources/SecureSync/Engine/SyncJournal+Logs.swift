@@ -12,7 +12,7 @@ extension SyncJournal {
         defer { rows.close() }
         guard try rows.next(), let number = rows.uint64(forColumnIndex: 0),
             let hash = rows.data(forColumnIndex: 1)
-        else { return LogHead(member: member, number: 0, hash: Data(count: 32)) }
+        else { return .beginning(of: member) }
         return LogHead(member: member, number: number, hash: hash)
     }
 

@@ -63,7 +63,7 @@ extension SyncJournal {
                 try setHeard(member, at: log.heard)
             } else if number == 0, log.heard > 0, heard[member] == nil {
                 // Its log begins in this group, and it was heard of in the one before.
-                try setHead(LogHead(member: member, number: 0, hash: Data(count: 32)))
+                try setHead(.beginning(of: member))
                 try setHeard(member, at: log.heard)
             }
             try addPromises(log.promises, of: member)

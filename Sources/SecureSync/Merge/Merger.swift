@@ -15,9 +15,7 @@ package struct MergeReport: Equatable, Sendable {
 
 /// Joins changes into a file.
 ///
-/// Most rows are new or changed by one member, collide with nothing and refer to rows that are
-/// there. They are written at once, and the engine's own constraints tell if they are not of that
-/// kind. The others are left to a ``Settlement``.
+/// Most rows need no more than ``DirectWrites``; the others are left to a ``Settlement``.
 ///
 /// To be used within one transaction, with capture off.
 final class Merger {
@@ -26,45 +24,26 @@ final class Merger {
     private let names: [String: MergedTable]
     /// The table of the last change, as its writer names it; most changes are of the one before's.
     private var last: (name: String, table: MergedTable)?
-    private let members: MemberNumbers
+    private let direct: DirectWrites
     private let settlement: Settlement
     private let conflicts: ConflictList
     private let later: LaterChanges
     private(set) var report = MergeReport()
     private(set) var greatestTime: UInt64 = 0
-    /// Whether parked rows may depend on what is written to a table.
-    private let hasInterest: [Bool]
-    /// Written at once, to be looked at by the settlement.
-    private var toNote: [(MergedTable, [SQLiteValue])] = []
-    /// The rows that what was written at once refers to.
-    private var referred: [Referred: [SQLiteValue]] = [:]
-    /// False for changes that waited for a migration.
-    var recordsConflicts = true
     /// Whether what has lost is a conflict.
     var isListed: (LostValues) -> Bool = { _ in true }
 
-    private struct Referred: Hashable {
-        var table: Int
-        var reference: Int
-        var bytes: [UInt8]
-    }
-
     init(_ shapes: [TableShape], in db: SecureDatabaseStore) throws {
         self.db = db
-        members = try MemberNumbers(in: db)
+        let members = try MemberNumbers(in: db)
         let tables = try MergedTable.all(shapes, members: members, in: db)
         self.tables = tables
         names = Dictionary(
             tables.map { ($0.shape.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
-        let settlement = try Settlement(tables, in: db)
-        self.settlement = settlement
+        settlement = try Settlement(tables, in: db)
+        direct = DirectWrites(settlement, members)
         conflicts = ConflictList(db: db)
         later = LaterChanges(db: db)
-        hasInterest = tables.map { table in
-            let parked = settlement.parkedTables
-            return !table.uniques.isEmpty && parked.contains(table.shape.number)
-                || table.referrers.contains { parked.contains(tables[$0.table].shape.number) }
-        }
         try db.executeStatements("PRAGMA defer_foreign_keys = ON")
     }
 
@@ -77,7 +56,7 @@ final class Merger {
             report.later += 1
             return
         }
-        if try isWritten(change, table) { return }
+        if try direct.isWritten(change, table) { return }
         try join(try known(change, table), table)
     }
 
@@ -121,12 +100,12 @@ final class Merger {
     ///   - change: What was written elsewhere.
     ///   - table: Its table.
     ///   - isLate: Whether it waited for its columns: what a migration has given them since, a
-    ///     default, was written by nobody.
+    ///     default, was written by nobody, so nothing that loses is a conflict.
     /// - Throws: The errors of the database.
     private func join(
         _ change: RowChange, _ table: MergedTable, isLate: Bool = false
     ) throws {
-        let row = try settlement.row(table, change.key)
+        let row = try settlement.rows.row(table, change.key)
         guard var state = row.state(table) else {
             try set(row, RowState(change), table)
             return
@@ -140,7 +119,7 @@ final class Merger {
             }
         }
         let lost = state.merge(change).filter(isListed)
-        if recordsConflicts {
+        if !isLate {
             for lost in lost { try conflicts.add(lost, table.shape.name, change.key) }
             report.conflicts += lost.count
         }
@@ -150,7 +129,7 @@ final class Merger {
     private func set(_ row: Settlement.Row, _ state: RowState, _ table: MergedTable) throws {
         var clock = RowClock(life: state.life, isAlive: state.isAlive)
         guard state.isAlive else {
-            try settlement.set(row, nil, clock: clock)
+            settlement.set(row, nil, clock: clock)
             return
         }
         let defaults = state.cells.count < table.columns.count - table.keyCount
@@ -163,123 +142,7 @@ final class Merger {
                 clock[table.numbers[position]] = cell.stamp
             }
         }
-        try settlement.set(row, values, clock: clock)
-    }
-
-    // MARK: - Written at once
-
-    /// Returns false if the row is left for ``join(_:_:)``, with nothing done.
-    private func isWritten(_ change: RowChange, _ table: MergedTable) throws -> Bool {
-        guard recordsConflicts, !settlement.holds(table, change.key) else { return false }
-        guard change.life.isAlive else { return try isDeleted(change, table) }
-        let isNew =
-            change.registers.count == table.shape.groups.count
-            && change.registers.allSatisfy { $0.stamp == change.life.stamp }
-        return isNew ? try isInserted(change, table) : try isUpdated(change, table)
-    }
-
-    private func isInserted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
-        var values = change.key
-        values.reserveCapacity(table.columns.count)
-        for (register, group) in zip(change.registers, table.shape.groups) {
-            guard register.columns == group, register.values.count == group.count else {
-                return false
-            }
-            values += register.values
-        }
-        if change.life.stamp == .floor {
-            // A row of a snapshot, which needs no clock.
-            guard try table.clocks.clock(of: change.key) == nil,
-                try accepts({ try table.insert(values) })
-            else { return false }
-            return isNoted(change, table, values)
-        }
-        let clock = try RowClock(life: change.life.stamp, isAlive: true)
-            .encoded(number: members.number(of:))
-        guard try table.claimClock(clock, of: change.key) else { return false }
-        guard try accepts({ try table.insert(values) }) else {
-            try table.clocks.remove(change.key)
-            return false
-        }
-        return isNoted(change, table, values)
-    }
-
-    private func isNoted(
-        _ change: RowChange, _ table: MergedTable, _ values: [SQLiteValue]
-    ) -> Bool {
-        report.written += 1
-        noteReferences(table, values)
-        noteIfWatched(table, change.key)
-        return true
-    }
-
-    private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
-        let found = try table.clocks.clock(of: change.key)
-        guard var clock = found ?? (change.life.stamp == .floor ? .floor : nil),
-            clock.isAlive, clock.life == change.life.stamp
-        else { return false }
-        var positions: [Int] = []
-        var values: [SQLiteValue] = []
-        for register in change.registers {
-            for (column, value) in zip(register.columns, register.values) {
-                guard let position = table.positions[column.sqlNameKey],
-                    position >= table.keyCount, !table.isReferredTo[position]
-                else { return false }
-                let number = table.numbers[position]
-                let old = clock[number]
-                guard register.stamp > old, old <= register.known ?? .floor else { return false }
-                clock[number] = register.stamp
-                positions.append(position)
-                values.append(value)
-            }
-        }
-        var isDecisive = false
-        for position in positions {
-            // Whether what it refers to is there needs the whole reference.
-            if table.isInReference[position] { return false }
-            if table.isInUnique[position] { isDecisive = true }
-        }
-        guard !positions.isEmpty,
-            try accepts({ try table.update(positions, to: values, of: change.key) })
-        else { return false }
-        try table.clocks.set(clock, of: change.key)
-        report.written += 1
-        if isDecisive { noteIfWatched(table, change.key) }
-        return true
-    }
-
-    private func isDeleted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
-        guard table.referrers.isEmpty, !hasInterest[table.index],
-            !settlement.parkedTables.contains(table.shape.number)
-        else { return false }
-        let clock = try table.clocks.clock(of: change.key) ?? .floor
-        guard clock.isAlive, change.life.stamp > clock.life,
-            clock.greatest <= change.life.known ?? .floor
-        else { return false }
-        if try accepts({ try table.delete(change.key) }) { report.written += 1 }
-        try table.clocks.set(
-            RowClock(life: change.life.stamp, isAlive: false), of: change.key)
-        return true
-    }
-
-    private func accepts(_ write: () throws -> Bool) throws -> Bool {
-        do { return try write() } catch let error as SecureStorageError where error.isRefusal {
-            return false
-        }
-    }
-
-    private func noteIfWatched(_ table: MergedTable, _ key: [SQLiteValue]) {
-        if hasInterest[table.index] { toNote.append((table, key)) }
-    }
-
-    private func noteReferences(_ table: MergedTable, _ values: [SQLiteValue]) {
-        for (number, reference) in table.references.enumerated() {
-            guard let bytes = reference.place.bytes(of: values) else { continue }
-            let referred = Referred(table: table.index, reference: number, bytes: bytes)
-            if self.referred[referred] == nil {
-                self.referred[referred] = reference.place.values(of: values)
-            }
-        }
+        settlement.set(row, values, clock: clock)
     }
 
     // MARK: - The end
@@ -288,7 +151,7 @@ final class Merger {
     func note(_ changes: [RowChange]) throws {
         for change in changes {
             guard let table = table(of: change) else { continue }
-            let row = try settlement.row(table, change.key)
+            let row = try settlement.rows.row(table, change.key)
             settlement.note(row)
             if let hidden = row.parkedValues, row.shown != hidden,
                 row.shown != nil || row.values == nil
@@ -306,7 +169,7 @@ final class Merger {
             }
         }
         // What a row was is not known any more, so all that may have waited for it is looked at.
-        for table in tables where settlement.parkedTables.contains(table.shape.number) {
+        for table in tables where settlement.rows.parkedTables.contains(table.shape.number) {
             let isTouched = changes.contains { change in
                 change.table.isSameName(as: table.shape.name)
                     || table.references.contains {
@@ -317,10 +180,10 @@ final class Merger {
         }
     }
 
-    func noteParked(of table: MergedTable, isAnew: Bool = false) throws {
-        for key in try settlement.parked.keys(of: table.shape.number) {
+    private func noteParked(of table: MergedTable, isAnew: Bool = false) throws {
+        for key in try settlement.rows.parked.keys(of: table.shape.number) {
             guard let values = key.values(), values.count == table.keyCount else { continue }
-            let row = try settlement.row(table, values)
+            let row = try settlement.rows.row(table, values)
             if isAnew {
                 row.isRefused = false
                 // Written again: places and columns may have other names now.
@@ -330,36 +193,25 @@ final class Merger {
         }
     }
 
-    func noteAllParked() throws {
-        for table in tables where settlement.parkedTables.contains(table.shape.number) {
-            try noteParked(of: table)
+    func noteAllParked(isAnew: Bool = false) throws {
+        for table in tables where settlement.rows.parkedTables.contains(table.shape.number) {
+            try noteParked(of: table, isAnew: isAnew)
         }
     }
 
     /// Takes up what waited for a migration, and looks at all parked rows again.
     func takeUpLater() throws {
-        recordsConflicts = false
         for (change, entry) in try later.all() {
             guard let table = table(of: change) else { continue }
             try later.remove(entry)
             try join(try known(change, table), table, isLate: true)
         }
-        for table in tables where settlement.parkedTables.contains(table.shape.number) {
-            try noteParked(of: table, isAnew: true)
-        }
+        try noteAllParked(isAnew: true)
     }
 
     func finish() throws {
-        for (table, key) in toNote { settlement.note(try settlement.row(table, key)) }
-        for (referred, values) in referred {
-            let table = tables[referred.table]
-            let reference = table.references[referred.reference]
-            let parent = tables[reference.parent]
-            guard try parent.keys(at: reference.parentPlace, values, limit: 1).isEmpty else {
-                continue
-            }
-            try settlement.noteReferrers(table, referred.reference, referred.bytes, values)
-        }
+        report.written += direct.written
+        try direct.noteWritten()
         if !settlement.dirty.isEmpty {
             let outcome = try Placement(settlement: settlement, db: db).run()
             report.written += outcome.written

@@ -44,7 +44,7 @@ struct Placement {
     /// Returns the rows that their tables would refuse, of those that influence others although
     /// they are not in their table: whether they count must not depend on whether they ever were.
     private func probe() throws -> [Settlement.Row] {
-        try settlement.rows.values.filter { row in
+        try settlement.rows.all.filter { row in
             let table = settlement.tables[row.id.table]
             guard table.shape.hasChecks, let values = row.values,
                 row.standing == .duplicate || row.standing == .waiting,
@@ -67,7 +67,7 @@ struct Placement {
     /// Writes the clocks and the parked rows.
     private func note() throws -> Outcome {
         var outcome = Outcome()
-        for row in settlement.rows.values {
+        for row in settlement.rows.all {
             let table = settlement.tables[row.id.table]
             if row.isClockChanged, let clock = row.clock {
                 try table.clocks.set(clock, of: row.key)
@@ -75,7 +75,7 @@ struct Placement {
             let standing = row.standing
             guard standing != .absent, standing != .visible, let values = row.values else {
                 guard let before = row.parkedStanding else { continue }
-                try settlement.parked.remove(table.shape.number, row.id.key)
+                try settlement.rows.parked.remove(table.shape.number, row.id.key)
                 if standing == .visible, before != .visible { outcome.returned += 1 }
                 continue
             }
@@ -84,7 +84,7 @@ struct Placement {
             {
                 continue
             }
-            try settlement.parked.set(
+            try settlement.rows.parked.set(
                 values, of: table, row.id.key, standing, blocker: row.blocker?.key)
             if row.parkedStanding == nil { outcome.parked += 1 }
         }
@@ -102,7 +102,7 @@ struct Placement {
         init(settlement: Settlement) { self.settlement = settlement }
 
         mutating func place() throws -> [Settlement.Row] {
-            let all = settlement.rows.values.sorted { $0.isBefore($1) }
+            let all = settlement.rows.all.sorted { $0.isBefore($1) }
             var leaving: [Settlement.Row] = []
             for row in all {
                 guard let shown = row.shown else { continue }
@@ -116,7 +116,7 @@ struct Placement {
             }
             for row in leaving { try lift(row) }
             // Lifting may have found more rows.
-            for row in settlement.rows.values.sorted(by: { $0.isBefore($1) })
+            for row in settlement.rows.all.sorted(by: { $0.isBefore($1) })
             where row.isVisible && (row.shown == nil || lifted.contains(row.id)) {
                 guard let values = row.values else { continue }
                 do {
@@ -160,7 +160,7 @@ struct Placement {
                 }
                 let values = found.parentPlace.values(of: shown)
                 for key in try child.keys(at: found.place, values) {
-                    let referrer = try settlement.row(child, key)
+                    let referrer = try settlement.rows.row(child, key)
                     try lift(referrer)
                 }
             }

@@ -4,6 +4,8 @@ import SecureSync
 import Testing
 import TestSupport
 
+@testable import SyncWorlds
+
 /// A member that has all keys, and signs what the library would never write.
 @Suite(.timeLimit(.minutes(10))) struct SyncHostileMemberTests {
     private let group: AdversaryGroup

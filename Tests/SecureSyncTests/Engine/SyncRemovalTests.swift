@@ -4,6 +4,8 @@ import SecureSync
 import Testing
 import TestSupport
 
+@testable import SyncWorlds
+
 /// What a member can still do that was removed, with all that it had: its keys, its file, and the
 /// credentials of the store.
 @Suite(.timeLimit(.minutes(10))) struct SyncRemovalTests {

@@ -5,6 +5,8 @@ import Testing
 
 @testable import SecureSync
 
+@testable import SyncWorlds
+
 /// Keys that change by themselves.
 @Suite(.timeLimit(.minutes(10))) struct SyncRotationTests {
     private let objects = WorldObjects()

@@ -4,6 +4,8 @@ import SecureSync
 import TestSupport
 import Testing
 
+@testable import SyncWorlds
+
 /// Snapshots in a group: its devices write one after five batches, and remove what it replaces.
 @Suite struct SyncSnapshotTests {
     private let objects = WorldObjects()

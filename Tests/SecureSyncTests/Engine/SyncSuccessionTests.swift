@@ -5,6 +5,8 @@ import SecureSync
 import TestSupport
 import Testing
 
+@testable import SyncWorlds
+
 /// A group that begins anew, in its store or in another one.
 @Suite struct SyncSuccessionTests {
     private let objects = WorldObjects()

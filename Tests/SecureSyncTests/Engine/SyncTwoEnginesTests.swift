@@ -4,6 +4,8 @@ import SecureSync
 import TestSupport
 import Testing
 
+@testable import SyncWorlds
+
 /// Two engines that work on one file at once, as an app and a command line beside it do.
 @Suite struct SyncTwoEnginesTests {
     private let objects = WorldObjects()

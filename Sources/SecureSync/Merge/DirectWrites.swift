@@ -1,0 +1,167 @@
+import SecureStorage
+
+/// The changes that are written at once: of rows that are new or changed by one member, collide
+/// with nothing and refer to rows that are there.
+///
+/// The engine's own constraints tell if a row is not of that kind. What is written may let in or
+/// keep out rows that wait, and what it refers to may be missing: ``noteWritten()`` has the
+/// settlement look at those.
+final class DirectWrites {
+    private let settlement: Settlement
+    private let members: MemberNumbers
+    /// Whether parked rows may depend on what is written to a table.
+    private let hasInterest: [Bool]
+    /// How many rows were written or removed.
+    private(set) var written = 0
+    /// To be looked at by the settlement.
+    private var toNote: [(MergedTable, [SQLiteValue])] = []
+    /// What the written rows refer to.
+    private var referred: [Referred: [SQLiteValue]] = [:]
+
+    private struct Referred: Hashable {
+        var table: Int
+        var reference: Int
+        var bytes: [UInt8]
+    }
+
+    init(_ settlement: Settlement, _ members: MemberNumbers) {
+        (self.settlement, self.members) = (settlement, members)
+        let (tables, parked) = (settlement.tables, settlement.rows.parkedTables)
+        hasInterest = tables.map { table in
+            !table.uniques.isEmpty && parked.contains(table.shape.number)
+                || table.referrers.contains { parked.contains(tables[$0.table].shape.number) }
+        }
+    }
+
+    /// Returns false if the change is not of that kind, with nothing done.
+    func isWritten(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        guard !settlement.rows.holds(table, change.key) else { return false }
+        guard change.life.isAlive else { return try isDeleted(change, table) }
+        let isNew =
+            change.registers.count == table.shape.groups.count
+            && change.registers.allSatisfy { $0.stamp == change.life.stamp }
+        return isNew ? try isInserted(change, table) : try isUpdated(change, table)
+    }
+
+    private func isInserted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        var values = change.key
+        values.reserveCapacity(table.columns.count)
+        for (register, group) in zip(change.registers, table.shape.groups) {
+            guard register.columns == group, register.values.count == group.count else {
+                return false
+            }
+            values += register.values
+        }
+        if change.life.stamp == .floor {
+            // A row of a snapshot, which needs no clock.
+            guard try table.clocks.clock(of: change.key) == nil,
+                try accepts({ try table.insert(values) })
+            else { return false }
+            return isNoted(change, table, values)
+        }
+        let clock = try RowClock(life: change.life.stamp, isAlive: true)
+            .encoded(number: members.number(of:))
+        guard try table.claimClock(clock, of: change.key) else { return false }
+        guard try accepts({ try table.insert(values) }) else {
+            try table.clocks.remove(change.key)
+            return false
+        }
+        return isNoted(change, table, values)
+    }
+
+    private func isNoted(
+        _ change: RowChange, _ table: MergedTable, _ values: [SQLiteValue]
+    ) -> Bool {
+        written += 1
+        noteReferences(table, values)
+        noteIfWatched(table, change.key)
+        return true
+    }
+
+    private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        let found = try table.clocks.clock(of: change.key)
+        guard var clock = found ?? (change.life.stamp == .floor ? .floor : nil),
+            clock.isAlive, clock.life == change.life.stamp
+        else { return false }
+        var positions: [Int] = []
+        var values: [SQLiteValue] = []
+        for register in change.registers {
+            for (column, value) in zip(register.columns, register.values) {
+                guard let position = table.positions[column.sqlNameKey],
+                    position >= table.keyCount, !table.isReferredTo[position]
+                else { return false }
+                let number = table.numbers[position]
+                let old = clock[number]
+                guard register.stamp > old, old <= register.known ?? .floor else { return false }
+                clock[number] = register.stamp
+                positions.append(position)
+                values.append(value)
+            }
+        }
+        var isDecisive = false
+        for position in positions {
+            // Whether what it refers to is there needs the whole reference.
+            if table.isInReference[position] { return false }
+            if table.isInUnique[position] { isDecisive = true }
+        }
+        guard !positions.isEmpty,
+            try accepts({ try table.update(positions, to: values, of: change.key) })
+        else { return false }
+        try table.clocks.set(clock, of: change.key)
+        written += 1
+        if isDecisive { noteIfWatched(table, change.key) }
+        return true
+    }
+
+    private func isDeleted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+        guard table.referrers.isEmpty, !hasInterest[table.index],
+            !settlement.rows.parkedTables.contains(table.shape.number)
+        else { return false }
+        let clock = try table.clocks.clock(of: change.key) ?? .floor
+        guard clock.isAlive, change.life.stamp > clock.life,
+            clock.greatest <= change.life.known ?? .floor
+        else { return false }
+        if try accepts({ try table.delete(change.key) }) { written += 1 }
+        try table.clocks.set(
+            RowClock(life: change.life.stamp, isAlive: false), of: change.key)
+        return true
+    }
+
+    private func accepts(_ write: () throws -> Bool) throws -> Bool {
+        do { return try write() } catch let error as SecureStorageError where error.isRefusal {
+            return false
+        }
+    }
+
+    private func noteIfWatched(_ table: MergedTable, _ key: [SQLiteValue]) {
+        if hasInterest[table.index] { toNote.append((table, key)) }
+    }
+
+    private func noteReferences(_ table: MergedTable, _ values: [SQLiteValue]) {
+        for (number, reference) in table.references.enumerated() {
+            guard let bytes = reference.place.bytes(of: values) else { continue }
+            let referred = Referred(table: table.index, reference: number, bytes: bytes)
+            if self.referred[referred] == nil {
+                self.referred[referred] = reference.place.values(of: values)
+            }
+        }
+    }
+
+    /// Has the settlement look at what the written rows concern.
+    func noteWritten() throws {
+        for (table, key) in toNote { settlement.note(try settlement.rows.row(table, key)) }
+        for (referred, values) in referred {
+            let table = settlement.tables[referred.table]
+            let reference = table.references[referred.reference]
+            let parent = settlement.tables[reference.parent]
+            guard try parent.keys(at: reference.parentPlace, values, limit: 1).isEmpty else {
+                continue
+            }
+            for row in try settlement.rows.referrers(
+                table, referred.reference, referred.bytes, values)
+            {
+                settlement.note(row)
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import SecureSync
+
+// Campaigns; each prints what has failed, and ends with 1 if anything has.
+//
+//     SyncWorlds worlds FIRST COUNT
+//     SyncWorlds adversary
+let arguments = Array(CommandLine.arguments.dropFirst())
+let cores = ProcessInfo.processInfo.activeProcessorCount
+
+@Sendable func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+
+/// Does pieces of work on all cores.
+///
+/// - Returns: How many have failed.
+func run<Piece: Sendable>(
+    _ pieces: [Piece], _ work: @escaping @Sendable (Piece) async -> Bool
+) async -> Int {
+    var (waiting, failed, done) = (pieces.makeIterator(), 0, 0)
+    await withTaskGroup(of: Bool.self) { tasks in
+        for _ in 0..<cores {
+            if let next = waiting.next() { tasks.addTask { await work(next) } }
+        }
+        for await isRight in tasks {
+            (done, failed) = (done + 1, failed + (isRight ? 0 : 1))
+            if done % 100 == 0 { say("\(done) of \(pieces.count), \(failed) failed") }
+            if let next = waiting.next() { tasks.addTask { await work(next) } }
+        }
+    }
+    say("\(pieces.count) done, \(failed) failed")
+    return failed
+}
+
+@Sendable func isRefused(everyLieTo victim: AdversaryGroup.Victim) async throws -> Bool {
+    let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
+    let stranger = try await AdversaryGroup(in: WorldObjects(), mark: "stranger")
+    var isRight = true
+    for name in group.ownNames {
+        let what = "\(victim), \(name.dropFirst(32))"
+        do {
+            var trial = try AdversaryTrial(group, group.file(of: victim))
+            try await trial.lieAbout(name, flipping: { Array(0..<$0) }, stranger: stranger)
+            try await trial.heal(with: [group.anna, group.ben])
+            say("\(what): \(trial.lies) lies, \(trial.refusals) refused")
+        } catch {
+            say("\(what): failed: \(error)")
+            isRight = false
+        }
+    }
+    return isRight
+}
+
+switch arguments.first {
+case "worlds":
+    guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
+    else { exit(2) }
+    let failed = await run(Array(first..<(first + count))) { seed in
+        var world = SyncWorld(seed: seed)
+        do {
+            try await world.run(steps: 60)
+            return true
+        } catch {
+            say("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+            return false
+        }
+    }
+    exit(failed == 0 ? 0 : 1)
+case "adversary":
+    let failed = await run(AdversaryGroup.Victim.allCases) { victim in
+        do {
+            return try await isRefused(everyLieTo: victim)
+        } catch {
+            say("\(victim): \(error)")
+            return false
+        }
+    }
+    exit(failed == 0 ? 0 : 1)
+default:
+    exit(2)
+}
