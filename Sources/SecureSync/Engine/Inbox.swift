@@ -23,7 +23,9 @@ struct Inbox {
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     private var adopts = false
 
-    /// What one round has done.
+    /// What was done so far, also before an error.
+    private(set) var outcome = Outcome()
+
     struct Outcome: Sendable {
         var transactions = 0
         var rows = 0
@@ -47,9 +49,8 @@ struct Inbox {
     }
 
     /// Applies all that the store has.
-    mutating func run() async throws -> Outcome {
-        var outcome = Outcome()
-        try await begin(&outcome)
+    mutating func run() async throws {
+        try await begin()
         var hasMoved = true
         while hasMoved {
             hasMoved = false
@@ -57,7 +58,7 @@ struct Inbox {
             let before = limits
             for member in logs.keys.sorted() {
                 do {
-                    while try await applyNext(of: member, &outcome) { hasMoved = true }
+                    while try await applyNext(of: member) { hasMoved = true }
                 } catch let error as SyncError where !error.isTransient {
                     outcome.failures.append(error)
                     logs[member] = nil
@@ -66,7 +67,7 @@ struct Inbox {
             // More of a log counts than was known when it was its turn.
             if limits != before { hasMoved = true }
         }
-        try await findWithheld(&outcome)
+        try await findWithheld()
         let rest = logs.values.filter { log in
             log.listed.contains { $0 <= limits[log.member] ?? .max }
         }
@@ -78,10 +79,9 @@ struct Inbox {
                 throw NeedsSnapshot()
             }
         }
-        return outcome
     }
 
-    private mutating func begin(_ outcome: inout Outcome) async throws {
+    private mutating func begin() async throws {
         let (place, own, hasPending) = try await database.read { [keys] db in
             let journal = SyncJournal(db)
             return (
@@ -92,7 +92,7 @@ struct Inbox {
         adopted = try await database.read { try SyncJournal($0).adopted() }
         adopts = place.entered > 0 && !hasPending
         try await findSnapshots()
-        try await openLogs(&outcome)
+        try await openLogs()
         guard place.entered > 0 else { return }
         let sent = try await database.read { db in
             try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
@@ -125,7 +125,7 @@ struct Inbox {
     }
 
     /// Begins to read the logs that the adopted snapshot names.
-    private mutating func openLogs(_ outcome: inout Outcome) async throws {
+    private mutating func openLogs() async throws {
         guard let declaration = adopted?.manifest.declaration else { return }
         let members = Set(declaration.logs.keys).union(declaration.closed.keys)
             .filter { $0 != keys.member }
@@ -219,8 +219,7 @@ struct Inbox {
         guard isAdopted else { return false }
         snapshots.removeFirst()
         adopted = next
-        var outcome = Outcome()
-        try await openLogs(&outcome)
+        try await openLogs()
         if !declaration.isOpen(keys.member) { throw OtherCopy() }
         return true
     }
@@ -241,9 +240,7 @@ struct Inbox {
     }
 
     /// Applies the next transaction of a log, if it may be applied now.
-    private mutating func applyNext(of member: MemberID, _ outcome: inout Outcome) async throws
-        -> Bool
-    {
+    private mutating func applyNext(of member: MemberID) async throws -> Bool {
         guard var log = logs[member] else { return false }
         let next: LogReader.Transaction
         do {
@@ -258,7 +255,7 @@ struct Inbox {
         guard next.head.number <= limits[member] ?? .max else { return false }
         guard try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
-        outcome.rows += try await database.write { db in
+        let written = try await database.write { db in
             let journal = SyncJournal(db)
             // Another process may have applied it.
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
@@ -275,6 +272,7 @@ struct Inbox {
             return report.written
         }
         outcome.transactions += 1
+        outcome.rows += written
         log.advance()
         logs[member] = log
         return true
@@ -319,7 +317,7 @@ struct Inbox {
     }
 
     /// What a transaction needs was in the store before it; so what is not there is withheld.
-    private mutating func findWithheld(_ outcome: inout Outcome) async throws {
+    private mutating func findWithheld() async throws {
         for log in logs.values.sorted(by: { $0.member < $1.member }) {
             guard let next = log.next, next.head.number <= limits[log.member] ?? .max else {
                 continue

@@ -7,16 +7,15 @@ extension SyncEngine {
     /// Begins this member's log: with the newest snapshot, what others have written since, and what
     /// only this file has written; then a snapshot says that there is a log.
     ///
-    /// - Parameter keys: The group's.
-    /// - Returns: Whether the rows were replaced by those of a snapshot.
+    /// - Parameters:
+    ///   - keys: The group's.
+    ///   - report: To which is added what was done.
     /// - Throws: The errors of the store and of the database; a later call goes on.
-    @discardableResult
-    func beginLog(_ keys: GroupKeys) async throws -> Bool {
-        var hasLoaded = false
+    func beginLog(_ keys: GroupKeys, _ report: inout SyncReport) async throws {
         let snapshots = SnapshotStore(store: store, keys: keys)
         for _ in 0..<100 {
             let (place, adopted, number) = try await nextNumber(snapshots)
-            guard place.entered == 0 else { return hasLoaded }
+            guard place.entered == 0 else { return }
             guard let newest = adopted.newest else {
                 guard keys.isFounder, place.former == nil else {
                     throw SyncError.store(
@@ -37,14 +36,15 @@ extension SyncEngine {
             }
             if newest.manifest.rows != adopted.own?.manifest.rows {
                 try await load(newest, keys)
-                hasLoaded = true
+                report.hasLoadedSnapshot = true
             } else if newest.number != adopted.own?.number {
                 // Another one has entered; the rows and the floor are the same.
                 try await database.write { try SyncJournal($0).setAdopted(newest) }
             }
-            var inbox = Inbox(database, capture, store, keys)
             let outcome: Inbox.Outcome
-            do { outcome = try await inbox.run() } catch is Inbox.NeedsSnapshot { continue }
+            do { outcome = try await receive(keys, &report) } catch is Inbox.NeedsSnapshot {
+                continue
+            }
             if let failure = outcome.failures.first { throw failure }
             guard outcome.isComplete else {
                 throw SyncError.store(

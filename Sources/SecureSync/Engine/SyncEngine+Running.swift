@@ -40,7 +40,7 @@ extension SyncEngine {
             try await keepChain(of: group)
             let keys = try await group.keys()
             do {
-                if try await beginLog(keys) { report.hasLoadedSnapshot = true }
+                try await beginLog(keys, &report)
                 let failures = try await round(keys, &report)
                 // What could not be read may need a key or a member that came in the meantime.
                 try await group.refresh()
@@ -72,32 +72,46 @@ extension SyncEngine {
         try await group.rotateIfNeeded()
     }
 
+    /// Adds to `report` what was done, also if the round ends with an error.
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
-        var sent = try await outbox.upload()
-        var inbox = Inbox(database, capture, store, keys)
-        let outcome = try await inbox.run()
+        try await send(outbox, keys, &report)
+        let outcome = try await receive(keys, &report)
         if outcome.isComplete {
             try await completeRows(keys)
         }
         // A receipt for the others, if one of them was removed.
         try await outbox.seal(keys, evenHeadsAlone: false)
-        sent += try await outbox.upload()
-        if sent > 0 {
-            // Only a hint to the others; without it they look a little later.
-            try? await store.mark(SyncNames.mark(group: keys.group), Self.markBytes())
-        }
+        try await send(outbox, keys, &report)
         if outcome.failures.isEmpty {
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: store, policy: policy)
             report.hasWrittenSnapshot = try await writing.runIfDue() || report.hasWrittenSnapshot
         }
-        report.sentBatches += sent
-        report.appliedTransactions += outcome.transactions
-        report.appliedRows += outcome.rows
         return outcome.failures
+    }
+
+    private func send(
+        _ outbox: Outbox, _ keys: GroupKeys, _ report: inout SyncReport
+    ) async throws {
+        let sent = try await outbox.upload()
+        guard sent > 0 else { return }
+        report.sentBatches += sent
+        // Only a hint to the others; without it they look a little later.
+        try? await store.mark(SyncNames.mark(group: keys.group), Self.markBytes())
+    }
+
+    /// Applies what others have sent.
+    func receive(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> Inbox.Outcome {
+        var inbox = Inbox(database, capture, store, keys)
+        defer {
+            report.appliedTransactions += inbox.outcome.transactions
+            report.appliedRows += inbox.outcome.rows
+        }
+        try await inbox.run()
+        return inbox.outcome
     }
 
     static func markBytes() -> Data {

@@ -83,7 +83,8 @@ public final class SyncEngine: Sendable {
             try await enter(group, keepsRows: false) { [capture] db in
                 try capture.removeAllClocks(in: db)
             }
-            try await beginLog(try await group.keys())
+            var report = SyncReport()
+            try await beginLog(try await group.keys(), &report)
         }
     }
 

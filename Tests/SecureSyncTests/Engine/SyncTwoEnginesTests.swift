@@ -1,9 +1,9 @@
 import Foundation
 import SecureStorage
-import SecureSync
 import TestSupport
 import Testing
 
+@testable import SecureSync
 @testable import SyncWorlds
 
 /// Two engines that work on one file at once, as an app and a command line beside it do.
@@ -51,5 +51,24 @@ import Testing
         #expect(try phone.rows().count == 120)
         #expect(try await phone.engine.members().count == 2)
         await queue.close()
+    }
+
+    @Test func `an engine that waits too long for another one says so, and goes on after it`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let url = database.url
+        var first = try await EngineLock.take(beside: url, patience: .zero)
+        try #require(first != nil)
+        await #expect(throws: SyncError.otherEngine) {
+            _ = try await EngineLock.take(beside: url, patience: .milliseconds(50))
+        }
+        let second = Task { try await EngineLock.take(beside: url, patience: .seconds(60)) != nil }
+        try await Task.sleep(for: .milliseconds(50))
+        first = nil
+        #expect(try await second.value)
+        // The last one removes the lock's file.
+        let folder = url.deletingLastPathComponent().path
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 }
