@@ -50,8 +50,8 @@ struct AdversaryTrial {
         return refusal
     }
 
-    /// Shows one object in every wrong way: with a bit of a byte flipped, cut, with a byte more, not
-    /// at all, exchanged with another one, or that of another group.
+    /// Shows one object in every wrong way: with a bit of a byte flipped, cut, with a byte more,
+    /// not at all, exchanged with another one, or that of another group.
     ///
     /// - Parameters:
     ///   - name: Of the object.
