@@ -6,24 +6,24 @@ import TestSupport
 /// Devices that write, meet, lose answers, die, are copied, join and go, as a seed says.
 struct SyncWorld {
     let objects = WorldObjects()
-    private var random: SplitMix64
-    private(set) var devices: [WorldDevice] = []
+    var random: SplitMix64
+    var devices: [WorldDevice] = []
     /// What has happened in it.
-    private(set) var seen: Set<Event> = []
+    var seen: Set<Event> = []
     /// The names of devices that may be removed without knowing it: of which there are copies, or
     /// whose removal had no answer.
     private var mayBeGone: Set<String> = []
-    private(set) var log: [String] = []
+    var log: [String] = []
     /// Files as they were, by the names of their devices.
     private var backups: [String: TemporaryDatabase] = [:]
     private var count = 0
     /// Rows that nobody changes after their insertion, which was acknowledged: they must be there
     /// in the end.
-    private var entries: [String: Entry] = [:]
+    var entries: [String: Entry] = [:]
     /// The store as it was, and the names of its devices.
     private var oldStore: (objects: [String: Data], devices: Set<String>)?
 
-    private struct Entry {
+    struct Entry {
         var device: String
         /// Otherwise it is lost with the device's file.
         var isSynced = false
@@ -39,8 +39,8 @@ struct SyncWorld {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    private mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
-    private mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+    mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
+    mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
 
     private mutating func newDevice() throws -> WorldDevice {
         let year: Int64 = 365 * 24 * 3_600_000
@@ -103,90 +103,13 @@ struct SyncWorld {
         }
     }
 
-    private mutating func note(_ report: SyncReport) {
+    mutating func note(_ report: SyncReport) {
         if report.hasWrittenSnapshot { seen.insert(.snapshot) }
         if report.hasLoadedSnapshot { seen.insert(.load) }
         if report.hasForked { seen.insert(.fork) }
     }
 
     // MARK: - Steps
-
-    private mutating func write(_ device: WorldDevice) throws {
-        let statements = (0..<(1 + below(4))).map { _ in statement(device) }
-        log.append("\(device.name): \(statements.joined(separator: "; "))")
-        let token = Int64(random.next() >> 8)
-        let isPair = device.isOriginal && chance(40)
-        let entry = chance(30) ? "e\(random.next() >> 16)" : nil
-        try device.queue.write { db in
-            for statement in statements { try db.executeUpdate(statement) }
-            if let entry {
-                try db.executeUpdate(
-                    "INSERT INTO setting (name, place) VALUES (?, 0)", values: [entry])
-            }
-            guard isPair else { return }
-            for half in ["l", "r"] {
-                try db.executeUpdate(
-                    "INSERT INTO pair VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET token = ?2",
-                    values: [device.name + half, token])
-            }
-        }
-        if let entry { entries[entry] = Entry(device: device.name) }
-    }
-
-    private mutating func statement(_ device: WorldDevice) -> String {
-        let parent = "'p\(below(4))'"
-        let child = "x'0\(below(6))'"
-        let value = ["NULL", "1", "'t\(below(90))'", "x'ff00'", "2.5", "\(below(1000))"][below(6)]
-        let code = ["NULL", "'c1'", "'c2'", "'c3'"][below(4)]
-        let known = "(SELECT id FROM parent ORDER BY id LIMIT 1 OFFSET \(below(3)))"
-        let pair = "\(below(50))"
-        if device.version == .second, chance(35) { return laterStatement(parent, value) }
-        switch below(14) {
-        case 0, 1:
-            return """
-                INSERT INTO parent (id, name, code) VALUES (\(parent), \(value), \(code))
-                ON CONFLICT DO NOTHING
-                """
-        case 2: return "REPLACE INTO parent (id, name, code) VALUES (\(parent), \(value), \(code))"
-        case 3: return "UPDATE parent SET name = \(value) WHERE id = \(parent)"
-        case 4: return "UPDATE OR IGNORE parent SET code = \(code) WHERE id = \(parent)"
-        case 5: return "DELETE FROM parent WHERE id = \(parent)"
-        case 6, 7:
-            return """
-                INSERT INTO child VALUES (\(child), \(known), \(value), \(pair), \(pair))
-                ON CONFLICT DO NOTHING
-                """
-        case 8: return "UPDATE child SET text = \(value) WHERE id = \(child)"
-        case 9: return "UPDATE child SET a = \(pair), b = \(pair) WHERE id = \(child)"
-        case 10: return "UPDATE child SET parent = \(known) WHERE id = \(child)"
-        case 11: return "DELETE FROM child WHERE id = \(child)"
-        case 12:
-            return """
-                REPLACE INTO setting (name, place, value, other)
-                VALUES ('s\(below(3))', 1, \(value), \(pair))
-                """
-        default: return "DELETE FROM setting WHERE name = 's\(below(3))'"
-        }
-    }
-
-    /// What only the second version of the app writes.
-    private mutating func laterStatement(_ parent: String, _ value: String) -> String {
-        let key = "'k\(below(3))'"
-        switch below(8) {
-        case 0: return "UPDATE parent SET note = \(value) WHERE id = \(parent)"
-        case 1: return "UPDATE setting SET more = \(value) WHERE name = 's\(below(3))'"
-        case 2: return "INSERT OR REPLACE INTO tag VALUES ('g\(below(3))', \(value))"
-        case 3: return "DELETE FROM tag WHERE name = 'g\(below(3))'"
-        case 4, 5:
-            return """
-                INSERT INTO securestorage_kv_1 VALUES (\(key), 1, \(value), \(chance(40) ? "1" : "NULL"))
-                ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires = excluded.expires
-                """
-        case 6: return "DELETE FROM securestorage_kv_1 WHERE key = \(key)"
-        // A read removes what has expired.
-        default: return "DELETE FROM securestorage_kv_1 WHERE key = \(key) AND expires < 2"
-        }
-    }
 
     private mutating func sync(_ device: WorldDevice) async throws {
         do {
@@ -212,12 +135,12 @@ struct SyncWorld {
     }
 
     /// A device, or what its file has that was not sent, is gone.
-    private mutating func drop(_ device: WorldDevice, isGone: Bool = true) {
+    mutating func drop(_ device: WorldDevice, isGone: Bool = true) {
         if isGone { devices.removeAll { $0 === device } }
         entries = entries.filter { $0.value.isSynced || $0.value.device != device.name }
     }
 
-    private func isPerhapsGone(_ device: WorldDevice) -> Bool {
+    func isPerhapsGone(_ device: WorldDevice) -> Bool {
         !device.isOriginal || mayBeGone.contains(device.name)
     }
 
@@ -328,53 +251,6 @@ struct SyncWorld {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient || error == .notAMember {
             log.append("\(device.name): \(error)")
-        }
-    }
-
-    // MARK: - In the end
-
-    private mutating func heal() async throws {
-        for device in devices {
-            device.store.setFaults {
-                ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false)
-            }
-            if device.version == .first { try device.upgrade() }
-        }
-        for round in 0... {
-            guard round < 30 else { throw Broken(description: "it never comes to rest") }
-            var isQuiet = true
-            for device in devices {
-                do {
-                    let report = try await device.engine.syncOnce()
-                    note(report)
-                    if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
-                } catch SyncError.notAMember where isPerhapsGone(device) {
-                    drop(device)
-                    isQuiet = false
-                } catch let error as SyncError where error.isTransient {
-                    isQuiet = false
-                } catch {
-                    throw Broken(description: "\(device.name): \(error) \(try device.journal())")
-                }
-            }
-            if isQuiet { break }
-        }
-        for device in devices {
-            if try device.hasFloor() { seen.insert(.floor) }
-            for conflict in try device.hidden() { seen.insert(conflict) }
-        }
-        let rows = try devices.map { try $0.rows() }
-        for entry in entries.keys.sorted()
-        where !rows[0].contains(where: { $0.contains("'\(entry)'") }) {
-            throw Broken(description: "the row \(entry) of \(entries[entry]?.device ?? "") is lost")
-        }
-        for (device, other) in zip(devices, rows) where other != rows[0] {
-            let difference = Set(rows[0]).symmetricDifference(other).sorted()
-            throw Broken(
-                description: """
-                    \(device.name) differs from \(devices[0].name): \(difference)
-                    \(try devices.map { "\($0.name): \(try $0.journal())" }.joined(separator: "\n"))
-                    """)
         }
     }
 }

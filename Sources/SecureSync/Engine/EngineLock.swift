@@ -61,7 +61,11 @@ final class EngineLock: Sendable {
         let descriptor = try Descriptor(path, O_RDONLY | O_CREAT | O_NOFOLLOW)
         var status = stat()
         if stat(url.path, &status) == 0 {
-            // Only its owner can, and needs to.
+            // Also after a crash: root's file would keep the database's owner out. Only the file's
+            // owner can, and needs to; another one than root can give it to one of its groups.
+            if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
+                _ = fchown(descriptor.number, uid_t.max, status.st_gid)
+            }
             _ = fchmod(descriptor.number, status.st_mode & 0o666)
         }
         return descriptor

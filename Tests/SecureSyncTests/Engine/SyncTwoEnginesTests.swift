@@ -71,4 +71,19 @@ import Testing
         let folder = url.deletingLastPathComponent().path
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `what root's engine leaves when it is killed does not keep the database's owner out`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        try Data().write(to: database.url)
+        #expect(chown(database.path, 65534, 65534) == 0)
+        #expect(chmod(database.path, 0o640) == 0)
+        let lock = try await EngineLock.take(beside: database.url, patience: .zero)
+        var status = stat()
+        #expect(stat(database.path + "-sync", &status) == 0)
+        #expect((status.st_uid, status.st_gid, status.st_mode & 0o777) == (65534, 65534, 0o640))
+        withExtendedLifetime(lock) {}
+    }
 }
