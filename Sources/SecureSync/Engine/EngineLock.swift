@@ -56,18 +56,25 @@ final class EngineLock: Sendable {
         #endif
     }
 
-    /// Opens the file, so that whoever can read the database can wait for its lock.
+    /// Opens the file, or creates it so that whoever can read the database can wait for its lock,
+    /// also after a crash: root's file would keep the database's owner out.
+    ///
+    /// One that is there may be anybody's, a link to a file of another's too, so it stays as it is.
     private static func open(_ path: String, _ url: URL) throws -> Descriptor {
-        let descriptor = try Descriptor(path, O_RDONLY | O_CREAT | O_NOFOLLOW)
-        var status = stat()
-        if stat(url.path, &status) == 0 {
-            // Also after a crash: root's file would keep the database's owner out. Only the file's
-            // owner can, and needs to; another one than root can give it to one of its groups.
-            if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
-                _ = fchown(descriptor.number, uid_t.max, status.st_gid)
-            }
-            _ = fchmod(descriptor.number, status.st_mode & 0o666)
+        while true {
+            do {
+                return try Descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            } catch let error as SystemError where error.code == ENOENT {}
+            do {
+                var status = stat()
+                guard stat(url.path, &status) == 0 else { return try Descriptor(creating: path) }
+                let descriptor = try Descriptor(creating: path, mode: status.st_mode & 0o666)
+                // Root can give it away; others can give it to one of their groups.
+                if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
+                    _ = fchown(descriptor.number, uid_t.max, status.st_gid)
+                }
+                return descriptor
+            } catch let error as SystemError where error.code == EEXIST {}
         }
-        return descriptor
     }
 }

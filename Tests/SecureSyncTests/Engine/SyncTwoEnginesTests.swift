@@ -86,4 +86,29 @@ import Testing
         #expect((status.st_uid, status.st_gid, status.st_mode & 0o777) == (65534, 65534, 0o640))
         withExtendedLifetime(lock) {}
     }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `a file that another user has put in the lock's place keeps its owner and its mode`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        try Data().write(to: database.url)
+        #expect(chown(database.path, 65534, 65534) == 0)
+        let secret = database.url.deletingLastPathComponent().appendingPathComponent("secret")
+        try Data("root's".utf8).write(to: secret)
+        #expect(chmod(secret.path, 0o600) == 0)
+        func place(_ make: (String, String) -> Int32) async throws {
+            #expect(make(secret.path, database.path + "-sync") == 0)
+            let lock = try? await EngineLock.take(beside: database.url, patience: .zero)
+            var status = stat()
+            #expect(stat(secret.path, &status) == 0)
+            #expect((status.st_uid, status.st_mode & 0o777) == (0, 0o600))
+            withExtendedLifetime(lock) {}
+            unlink(database.path + "-sync")
+        }
+        try await place { link($0, $1) }
+        try await place { symlink($0, $1) }
+        try await place { _, path in mkfifo(path, 0o666) }
+        #expect(try Data(contentsOf: secret) == Data("root's".utf8))
+    }
 }
