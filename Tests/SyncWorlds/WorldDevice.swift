@@ -111,9 +111,11 @@ final class WorldDevice {
                 try db.executeStatements(migration)
             }
         }
+        var capture = Capture(tables(version), clockOffset: clockOffset)
+        // Rows are few: clocks are to move to the large table, too.
+        capture.recentClocks = 2
         let engine = try SyncEngine(
-            queue, capture: Capture(tables(version), clockOffset: clockOffset), store: store,
-            keyStore: keyStore, policy: policy)
+            queue, capture: capture, store: store, keyStore: keyStore, policy: policy)
         return (queue, engine)
     }
 

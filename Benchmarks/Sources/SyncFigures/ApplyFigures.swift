@@ -6,77 +6,78 @@ import SecureSync
 /// transactions of 1,000 rows.
 struct ApplyFigures {
     static let batch = 1_000
+    static let rowCount = 50_000
 
-    var plainInsert = Double.infinity
-    var plainUpdate = Double.infinity
-    var applyInsert = Double.infinity
-    var applyUpdate = Double.infinity
-
-    private let member = MemberID.random()
-
-    mutating func measure(_ rows: Range<Int>, ids: [Data], text: String, in folder: URL) throws {
-        let (plain, applied) = (try Self.database(folder), try Self.database(folder))
-        defer {
-            plain.close()
-            applied.close()
-        }
-        var tables = SyncedTables()
-        tables.add("note")
-        let capture = Capture(tables)
-        try transaction(applied) {
-            try capture.install(in: applied)
-            try capture.setMember(.random(), in: applied)
-        }
-        let insert = try plain.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
-        let edit = try plain.prepare("UPDATE note SET n = ? WHERE id = ?")
-        let batches = stride(from: rows.lowerBound, to: rows.upperBound, by: Self.batch).map {
-            $0..<min($0 + Self.batch, rows.upperBound)
-        }
-        let insertions = batches.map { $0.map { insertion($0, ids[$0], text) } }
-        // Rows are rarely edited in the order in which they were made.
-        var random = SystemRandomNumberGenerator()
-        let order = rows.shuffled(using: &random)
-        let updates = batches.map { $0.map { update(order[$0], ids[order[$0]]) } }
-        try transaction(applied) { try capture.removeAllRows(in: applied) }
-        plainInsert = min(
-            plainInsert,
-            try seconds(CLOCK_PROCESS_CPUTIME_ID) {
-                for batch in batches {
-                    try transaction(plain) {
-                        for row in batch {
-                            try insert.executeUpdate(values: [ids[row], text, row, row])
-                        }
-                    }
-                }
-            })
-        applyInsert = min(applyInsert, try apply(insertions, capture, applied))
-        plainUpdate = min(
-            plainUpdate,
-            try seconds(CLOCK_PROCESS_CPUTIME_ID) {
-                for batch in batches {
-                    try transaction(plain) {
-                        for row in batch {
-                            let row = order[row]
-                            try edit.executeUpdate(values: [-row - 1, ids[row]])
-                        }
-                    }
-                }
-            })
-        applyUpdate = min(applyUpdate, try apply(updates, capture, applied))
+    struct Times {
+        var plain = Double.infinity
+        var applied = Double.infinity
     }
 
-    private func apply(
-        _ batches: [[RowChange]], _ capture: Capture, _ db: SecureDatabaseStore
-    ) throws -> Double {
-        try seconds(CLOCK_PROCESS_CPUTIME_ID) {
-            for batch in batches {
-                try transaction(db) {
-                    let report = try capture.apply(batch, in: db)
-                    precondition(report.written == batch.count)
-                }
+    var firstInserts = Times()
+    var updates = Times()
+    /// Into a table of twice as many rows, which is larger than the engine's cache.
+    var laterInserts = Times()
+
+    private let ids = (0..<(3 * rowCount)).map { _ in
+        Data((0..<16).map { _ in UInt8.random(in: 0 ... .max) })
+    }
+
+    mutating func measure(text: String, in folder: URL) throws {
+        // Rows are rarely edited in the order in which they were made.
+        var random = SystemRandomNumberGenerator()
+        let order = (0..<Self.rowCount).shuffled(using: &random)
+        let files = try Files(in: folder)
+        defer { files.close() }
+        func inserts(in db: SecureDatabaseStore) throws -> (Int) throws -> Void {
+            let insert = try db.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
+            return { [ids] in try insert.executeUpdate(values: [ids[$0], text, $0, $0]) }
+        }
+        func edits(in db: SecureDatabaseStore) throws -> (Int) throws -> Void {
+            let update = try db.prepare("UPDATE note SET n = ? WHERE id = ?")
+            return { [ids] in
+                try update.executeUpdate(values: [-$0 - 1, ids[order[$0]]])
+            }
+        }
+        let count = Self.rowCount
+        firstInserts.add(try files.measure(0..<count, inserts))
+        self.updates.add(try files.measure(0..<count, edits))
+        _ = try files.measure(count..<(2 * count), inserts)
+        laterInserts.add(try files.measure((2 * count)..<(3 * count), inserts))
+    }
+}
+
+extension ApplyFigures.Times {
+    /// Keeps the best.
+    mutating func add(_ other: Self) {
+        plain = min(plain, other.plain)
+        applied = min(applied, other.applied)
+    }
+}
+
+/// A file that is written to, another member's that is written to and stamped, and one to which
+/// that member's changes are applied.
+private struct Files {
+    let plain: SecureDatabaseStore
+    let member: SecureDatabaseStore
+    let applied: SecureDatabaseStore
+    let capture: Capture
+
+    init(in folder: URL) throws {
+        plain = try Self.database(folder)
+        member = try Self.database(folder)
+        applied = try Self.database(folder)
+        var tables = SyncedTables()
+        tables.add("note")
+        capture = Capture(tables)
+        for db in [member, applied] {
+            try transaction(db) {
+                try capture.install(in: db)
+                try capture.setMember(.random(), in: db)
             }
         }
     }
+
+    func close() { for db in [plain, member, applied] { db.close() } }
 
     private static func database(_ folder: URL) throws -> SecureDatabaseStore {
         let db = SecureDatabaseStore(
@@ -88,28 +89,28 @@ struct ApplyFigures {
         return db
     }
 
-    private func stamp(_ row: Int, _ milliseconds: UInt64) -> Stamp {
-        Stamp(time: Stamp.time(milliseconds: milliseconds + UInt64(row)), member: member)
-    }
-
-    private func insertion(_ row: Int, _ id: Data, _ text: String) -> RowChange {
-        let stamp = stamp(row, 1_700_000_000_000)
-        let values: [(String, SQLiteValue)] = [
-            ("text", .text(text)), ("n", .integer(Int64(row))), ("at", .integer(Int64(row))),
-        ]
-        return RowChange(
-            table: "note", key: [.blob(id)], life: .init(stamp: stamp, isAlive: true),
-            registers: values.map { .init(columns: [$0.0], values: [$0.1], stamp: stamp) })
-    }
-
-    private func update(_ row: Int, _ id: Data) -> RowChange {
-        let life = stamp(row, 1_700_000_000_000)
-        return RowChange(
-            table: "note", key: [.blob(id)], life: .init(stamp: life, isAlive: true),
-            registers: [
-                .init(
-                    columns: ["n"], values: [.integer(Int64(-row - 1))],
-                    stamp: stamp(row, 1_710_000_000_000), known: life)
-            ])
+    func measure(
+        _ rows: Range<Int>, _ writes: (SecureDatabaseStore) throws -> (Int) throws -> Void
+    ) throws -> ApplyFigures.Times {
+        let (written, memberWrites) = (try writes(plain), try writes(member))
+        var times = ApplyFigures.Times(plain: 0, applied: 0)
+        for start in stride(from: rows.lowerBound, to: rows.upperBound, by: ApplyFigures.batch) {
+            let batch = start..<min(start + ApplyFigures.batch, rows.upperBound)
+            var changes: [RowChange] = []
+            try transaction(member) {
+                try batch.forEach(memberWrites)
+                changes = try capture.stamp(in: member)
+            }
+            times.plain += try seconds(CLOCK_PROCESS_CPUTIME_ID) {
+                try transaction(plain) { try batch.forEach(written) }
+            }
+            times.applied += try seconds(CLOCK_PROCESS_CPUTIME_ID) {
+                try transaction(applied) {
+                    let report = try capture.apply(changes, in: applied)
+                    precondition(report.written == changes.count)
+                }
+            }
+        }
+        return times
     }
 }

@@ -46,9 +46,14 @@ enum Bookkeeping {
             """
             CREATE TABLE IF NOT EXISTS main.\(shape.markTable) (
                 id INTEGER PRIMARY KEY, \(keys), mask INTEGER NOT NULL, at INTEGER NOT NULL);
-            CREATE TABLE IF NOT EXISTS main.\(shape.clockTable) (
-                \(keys), clock BLOB NOT NULL, PRIMARY KEY (\(keys))) WITHOUT ROWID;
             """)
+        for table in [shape.recentClockTable, shape.clockTable] {
+            try db.executeStatements(
+                """
+                CREATE TABLE IF NOT EXISTS main.\(table) (
+                    \(keys), clock BLOB NOT NULL, PRIMARY KEY (\(keys))) WITHOUT ROWID;
+                """)
+        }
     }
 
     /// Returns the number of a table, which it keeps as long as it has the name; gives it one the
@@ -68,6 +73,7 @@ enum Bookkeeping {
             try db.executeStatements(
                 """
                 DROP TABLE IF EXISTS main.securestorage_sync_mark_\(number);
+                DROP TABLE IF EXISTS main.securestorage_sync_recent_\(number);
                 DROP TABLE IF EXISTS main.securestorage_sync_row_\(number);
                 UPDATE main.securestorage_sync_table SET keys = \(keyCount),
                     compact_at = \(compactionLimit) WHERE number = \(number);

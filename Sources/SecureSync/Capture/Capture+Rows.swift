@@ -130,8 +130,9 @@ extension Capture {
     /// Forgets all marks and clocks: rows are as if the table had never been synced.
     package func removeAllClocks(in db: SecureDatabaseStore) throws {
         for shape in try shapes(in: db) {
-            try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
-            try db.executeUpdate("DELETE FROM main.\(shape.clockTable)")
+            for table in [shape.markTable, shape.recentClockTable, shape.clockTable] {
+                try db.executeUpdate("DELETE FROM main.\(table)")
+            }
         }
         try db.executeUpdate(
             "UPDATE main.securestorage_sync_table SET compact_at = \(Bookkeeping.compactionLimit)")

@@ -9,6 +9,11 @@ package struct Capture: Sendable {
     ///
     /// Both in milliseconds since 1970. They are the same except in tests.
     package let clock: @Sendable (Int64) -> Int64
+    /// How many new clocks of a table lie apart; see ``ClockTable``.
+    ///
+    /// With more, there are more pages of them that each transaction changes; with fewer, the large
+    /// table's pages change more often.
+    package var recentClocks = 8192
 
     package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {
         self.tables = tables

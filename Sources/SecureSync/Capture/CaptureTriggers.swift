@@ -76,6 +76,7 @@ struct CaptureTriggers {
                 "expire", "BEFORE DELETE",
                 when: "\(Bookkeeping.isCapturing) AND \(Self.isExpired) AND ("
                     + "EXISTS (SELECT 1 FROM \(shape.markTable)) OR "
+                    + "EXISTS (SELECT 1 FROM \(shape.recentClockTable) WHERE \(key)) OR "
                     + "EXISTS (SELECT 1 FROM \(shape.clockTable) WHERE \(key)))",
                 ["SELECT RAISE(IGNORE)"])
         ]

@@ -1,52 +1,23 @@
 package import SecureStorage
 
-/// The local numbers of members, which make clocks short.
-///
-/// To be used within one transaction; a rollback may take numbers back.
-package final class MemberNumbers {
-    private let db: SecureDatabaseStore
-    private var numbers: [MemberID: Int64] = [.none: 0]
-    private var members: [Int64: MemberID] = [0: .none]
-
-    package init(in db: SecureDatabaseStore) throws {
-        self.db = db
-        let rows = try db.executeQuery("SELECT number, id FROM main.securestorage_sync_member")
-        defer { rows.close() }
-        while try rows.next() {
-            guard case .integer(let number) = try rows.sqliteValue(at: 0),
-                case .blob(let bytes) = try rows.sqliteValue(at: 1), let id = MemberID(bytes)
-            else { continue }
-            numbers[id] = number
-            members[number] = id
-        }
-    }
-
-    /// Returns a member's number; gives it one the first time.
-    package func number(of member: MemberID) throws -> Int64 {
-        if let number = numbers[member] { return number }
-        let number = (members.keys.max() ?? 0) + 1
-        try db.executeUpdate(
-            "INSERT INTO main.securestorage_sync_member (number, id) VALUES (?, ?)",
-            values: [number, member.bytes])
-        numbers[member] = number
-        members[number] = member
-        return number
-    }
-
-    /// Returns nil if no member has the number.
-    package func member(numbered number: Int64) -> MemberID? { members[number] }
-}
-
 /// The clocks of one table's rows, read and written through prepared statements.
 ///
-/// To be used within one transaction.
+/// New ones go to a small table first, and from there, some thousands at once, to the large one, in
+/// the order of the keys. Keys are mostly random: in the large table, each new one would change a
+/// page of its own, which the next commit encrypts and writes. A clock is in one of the two.
+///
+/// To be used within one transaction, whose writer calls ``settle(keeping:)`` in the end.
 package final class ClockTable {
     private let db: SecureDatabaseStore
     private let shape: TableShape
     private let members: MemberNumbers
     private let select: SecureDatabaseStatement
-    private let insert: SecureDatabaseStatement
-    private let delete: SecureDatabaseStatement
+    private var claim: LazyStatement
+    private var update: LazyStatement
+    private var insert: LazyStatement
+    private var deletions: [LazyStatement]
+    /// Whether the small table may have grown.
+    private var hasNew = false
 
     package init(
         of shape: TableShape, members: MemberNumbers, in db: SecureDatabaseStore
@@ -54,15 +25,24 @@ package final class ClockTable {
         self.db = db
         self.shape = shape
         self.members = members
-        let keys = shape.keyNames
-        let condition = keys.map { "\($0) = ?" }.joined(separator: " AND ")
-        let table = "main.\(shape.clockTable)"
-        select = try db.prepare("SELECT clock FROM \(table) WHERE \(condition)")
-        insert = try db.prepare(
-            "INSERT OR REPLACE INTO \(table) (\(keys.joined(separator: ", ")), clock) VALUES ("
-                + keys.map { _ in "?, " }.joined() + "?)")
-        delete = try db.prepare("DELETE FROM \(table) WHERE \(condition)")
+        let (recent, settled) = ("main.\(shape.recentClockTable)", "main.\(shape.clockTable)")
+        let condition = shape.keyNames.enumerated().map { "\($1) = ?\($0 + 1)" }
+            .joined(separator: " AND ")
+        let columns = (shape.keyNames + ["clock"]).joined(separator: ", ")
+        let values = (1...(shape.key.count + 1)).map { "?\($0)" }.joined(separator: ", ")
+        select = try db.prepare(
+            "SELECT clock FROM \(recent) WHERE \(condition) UNION ALL "
+                + "SELECT clock FROM \(settled) WHERE \(condition) LIMIT 1")
+        claim = LazyStatement(
+            "INSERT OR IGNORE INTO \(recent) (\(columns)) SELECT \(values) WHERE NOT EXISTS "
+                + "(SELECT 1 FROM \(settled) WHERE \(condition))")
+        update = LazyStatement(
+            "UPDATE \(settled) SET (\(columns)) = (\(values)) WHERE \(condition)")
+        insert = LazyStatement("INSERT OR REPLACE INTO \(recent) (\(columns)) VALUES (\(values))")
+        deletions = [recent, settled].map { LazyStatement("DELETE FROM \($0) WHERE \(condition)") }
     }
+
+    // MARK: - One row
 
     /// Returns nil for a row that has no clock: it is unknown, or alive at the floor.
     ///
@@ -70,20 +50,62 @@ package final class ClockTable {
     package func clock(of key: [SQLiteValue]) throws -> RowClock? {
         let rows = try select.executeQuery(row: key)
         defer { rows.close() }
-        guard try rows.next() else { return nil }
-        guard case .blob(let bytes) = try rows.sqliteValue(at: 0),
+        return try rows.next() ? try clock(rows.sqliteValue(at: 0)) : nil
+    }
+
+    private func clock(_ value: SQLiteValue) throws -> RowClock {
+        guard case .blob(let bytes) = value,
             let clock = RowClock(decoding: bytes, member: members.member(numbered:))
         else { throw SyncError.damaged(shape.clockTable, "a row's clock cannot be read") }
         return clock
     }
 
     package func set(_ clock: RowClock, of key: [SQLiteValue]) throws {
+        let row = key + [.blob(try clock.encoded(number: members.number(of:)).asData)]
+        try update.prepared(in: db).executeUpdate(row: row)
+        guard try db.changedRowCount() == 0 else { return }
+        try insert.prepared(in: db).executeUpdate(row: row)
+        hasNew = true
+    }
+
+    /// Sets the clock of a row that has none; returns false if it has one.
+    func claim(_ clock: RowClock, of key: [SQLiteValue]) throws -> Bool {
         let bytes = try clock.encoded(number: members.number(of:))
-        try insert.executeUpdate(row: key + [.blob(bytes.asData)])
+        try claim.prepared(in: db).executeUpdate(row: key + [.blob(bytes.asData)])
+        hasNew = true
+        return try db.changedRowCount() == 1
+    }
+
+    /// The row is alive at the floor from now on, if it exists.
+    package func remove(_ key: [SQLiteValue]) throws {
+        for index in deletions.indices {
+            try deletions[index].prepared(in: db).executeUpdate(row: key)
+        }
+    }
+
+    // MARK: - All
+
+    /// Moves new clocks to the large table if they are more than `limit`.
+    package func settle(keeping limit: Int) throws {
+        guard hasNew else { return }
+        hasNew = false
+        let count = try db.int(forQuery: "SELECT count(*) FROM main.\(shape.recentClockTable)")
+        if count ?? 0 > limit { try settleAll() }
+    }
+
+    private func settleAll() throws {
+        let keys = shape.keyNames.joined(separator: ", ")
+        try db.executeUpdate(
+            """
+            INSERT INTO main.\(shape.clockTable) (\(keys), clock)
+            SELECT \(keys), clock FROM main.\(shape.recentClockTable) ORDER BY \(keys)
+            """)
+        try db.executeUpdate("DELETE FROM main.\(shape.recentClockTable)")
     }
 
     /// Passes each clock, in the order of the keys; `body` may change that of its row.
     package func forEach(_ body: ([SQLiteValue], RowClock) throws -> Void) throws {
+        try settleAll()
         let keys = shape.keyNames
         let list = keys.joined(separator: ", ")
         var last: [SQLiteValue] = []
@@ -96,17 +118,24 @@ package final class ClockTable {
                 SELECT \(list), clock FROM main.\(shape.clockTable) \(start)
                 ORDER BY \(list) LIMIT 1000
                 """, last, columns: keys.count + 1)
-            for row in page {
-                guard case .blob(let bytes) = row[keys.count],
-                    let clock = RowClock(decoding: bytes, member: members.member(numbered:))
-                else { throw SyncError.damaged(shape.clockTable, "a row's clock cannot be read") }
-                try body(Array(row.prefix(keys.count)), clock)
-            }
+            for row in page { try body(Array(row.prefix(keys.count)), clock(row[keys.count])) }
             guard let end = page.last else { return }
             last = Array(end.prefix(keys.count))
         }
     }
+}
 
-    /// The row is alive at the floor from now on, if it exists.
-    package func remove(_ key: [SQLiteValue]) throws { try delete.executeUpdate(row: key) }
+/// A statement that is prepared when it is first needed.
+private struct LazyStatement {
+    let sql: String
+    private var statement: SecureDatabaseStatement?
+
+    init(_ sql: String) { self.sql = sql }
+
+    mutating func prepared(in db: SecureDatabaseStore) throws -> SecureDatabaseStatement {
+        if let statement { return statement }
+        let new = try db.prepare(sql)
+        statement = new
+        return new
+    }
 }

@@ -25,7 +25,9 @@ extension Capture {
         var changes: [RowChange] = []
         for shape in shapes {
             try shape.reading {
-                try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
+                let clocks = try ClockTable(of: shape, members: members, in: db)
+                try stamping.stamp(shape, clocks, in: db) { changes.append($0) }
+                try clocks.settle(keeping: recentClocks)
             }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
             // Numbers of marks begin again at 1.
@@ -101,10 +103,9 @@ struct Stamping {
     }
 
     mutating func stamp(
-        _ shape: TableShape, members: MemberNumbers, in db: SecureDatabaseStore,
+        _ shape: TableShape, _ clocks: ClockTable, in db: SecureDatabaseStore,
         _ emit: (RowChange) -> Void
     ) throws {
-        let clocks = try ClockTable(of: shape, members: members, in: db)
         let rows = try RowReader(shape, in: db)
         let keys = shape.keyNames.joined(separator: ", ")
         let marks = try db.executeQuery(

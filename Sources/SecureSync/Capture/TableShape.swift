@@ -83,4 +83,6 @@ package struct TableShape: Equatable, Sendable {
     package var keyNames: [String] { key.indices.map { "k\($0)" } }
     package var markTable: String { "securestorage_sync_mark_\(number)" }
     package var clockTable: String { "securestorage_sync_row_\(number)" }
+    /// Of the same columns, for new clocks; see ``ClockTable``.
+    package var recentClockTable: String { "securestorage_sync_recent_\(number)" }
 }

@@ -8,7 +8,6 @@ import SecureStorage
 /// settlement look at those.
 final class DirectWrites {
     private let settlement: Settlement
-    private let members: MemberNumbers
     /// Whether parked rows may depend on what is written to a table.
     private let hasInterest: [Bool]
     /// How many rows were written or removed.
@@ -24,8 +23,8 @@ final class DirectWrites {
         var bytes: [UInt8]
     }
 
-    init(_ settlement: Settlement, _ members: MemberNumbers) {
-        (self.settlement, self.members) = (settlement, members)
+    init(_ settlement: Settlement) {
+        self.settlement = settlement
         let (tables, parked) = (settlement.tables, settlement.rows.parkedTables)
         hasInterest = tables.map { table in
             !table.uniques.isEmpty && parked.contains(table.shape.number)
@@ -59,9 +58,8 @@ final class DirectWrites {
             else { return false }
             return isNoted(change, table, values)
         }
-        let clock = try RowClock(life: change.life.stamp, isAlive: true)
-            .encoded(number: members.number(of:))
-        guard try table.claimClock(clock, of: change.key) else { return false }
+        let clock = RowClock(life: change.life.stamp, isAlive: true)
+        guard try table.clocks.claim(clock, of: change.key) else { return false }
         guard try accepts({ try table.insert(values) }) else {
             try table.clocks.remove(change.key)
             return false

@@ -28,7 +28,6 @@ final class MergedTable {
 
     let clocks: ClockTable
     private let db: SecureDatabaseStore
-    private let claim: SecureDatabaseStatement
     private let insertion: SecureDatabaseStatement
     private let deletion: SecureDatabaseStatement
     private let selection: SecureDatabaseStatement
@@ -103,9 +102,6 @@ final class MergedTable {
         let names = columns.map(\.sqlName).joined(separator: ", ")
         let table = "main.\(shape.table.sqlName)"
         let condition = shape.key.map { "\($0.sqlName) = ?" }.joined(separator: " AND ")
-        claim = try db.prepare(
-            "INSERT INTO main.\(shape.clockTable) (\(shape.keyNames.joined(separator: ", ")), clock) "
-                + "VALUES (\(shape.keyNames.map { _ in "?, " }.joined())?) ON CONFLICT DO NOTHING")
         insertion = try db.prepare(
             "INSERT INTO \(table) (\(names)) VALUES (\(marks)) ON CONFLICT DO NOTHING")
         deletion = try db.prepare("DELETE FROM \(table) WHERE \(condition)")
@@ -113,12 +109,6 @@ final class MergedTable {
     }
 
     // MARK: - Writing
-
-    /// Writes the clock of a row that has none; false if it has one.
-    func claimClock(_ clock: [UInt8], of key: [SQLiteValue]) throws -> Bool {
-        try claim.executeUpdate(row: key + [.blob(clock)])
-        return try db.changedRowCount() == 1
-    }
 
     /// Returns false if the key or a unique value is taken.
     func insert(_ row: [SQLiteValue]) throws -> Bool {

@@ -35,16 +35,29 @@ final class Merger {
 
     init(_ shapes: [TableShape], in db: SecureDatabaseStore) throws {
         self.db = db
+        // A PRAGMA has every statement of the connection prepared once more.
+        if try Self.hasReferences(in: db) {
+            try db.executeStatements("PRAGMA defer_foreign_keys = ON")
+        }
         let members = try MemberNumbers(in: db)
         let tables = try MergedTable.all(shapes, members: members, in: db)
         self.tables = tables
         names = Dictionary(
             tables.map { ($0.shape.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         settlement = try Settlement(tables, in: db)
-        direct = DirectWrites(settlement, members)
+        direct = DirectWrites(settlement)
         conflicts = ConflictList(db: db)
         later = LaterChanges(db: db)
-        try db.executeStatements("PRAGMA defer_foreign_keys = ON")
+    }
+
+    /// Whether a table may refer to another one; the synced ones may be referred to by others.
+    private static func hasReferences(in db: SecureDatabaseStore) throws -> Bool {
+        try db.int(
+            forQuery:
+                """
+                SELECT EXISTS (SELECT 1 FROM main.sqlite_schema
+                    WHERE type = 'table' AND instr(upper(sql), 'REFERENCES'))
+                """) == 1
     }
 
     // MARK: - Changes
@@ -209,7 +222,8 @@ final class Merger {
         try noteAllParked(isAnew: true)
     }
 
-    func finish() throws {
+    /// Settles the rest; new clocks stay in their small tables up to a number.
+    func finish(keeping recentClocks: Int) throws {
         report.written += direct.written
         try direct.noteWritten()
         if !settlement.dirty.isEmpty {
@@ -219,6 +233,7 @@ final class Merger {
             report.returned += outcome.returned
         }
         if report.conflicts > 0 { try conflicts.trim() }
+        for table in tables { try table.clocks.settle(keeping: recentClocks) }
     }
 }
 

@@ -98,15 +98,18 @@ extension Capture {
     ) throws {
         // Keys are compared as they are stored. A plus keeps the column's affinity away, without
         // which the clocks' index could not be used.
-        let keys = zip(shape.keyNames, shape.key).map { "c.\($0) = +t.\($1.sqlName)" }
-        let names = shape.columns.map { "t.\($0.sqlName)" } + ["c.clock"]
+        let joins = [shape.recentClockTable, shape.clockTable].enumerated().map { index, table in
+            let keys = zip(shape.keyNames, shape.key).map { "c\(index).\($0) = +t.\($1.sqlName)" }
+            return "LEFT JOIN main.\(table) AS c\(index) ON \(keys.joined(separator: " AND "))"
+        }
+        let names = shape.columns.map { "t.\($0.sqlName)" } + ["ifnull(c0.clock, c1.clock)"]
         let present = shape.key.map { "t.\($0.sqlName) IS NOT NULL" }
         let positions = Dictionary(
             uniqueKeysWithValues: shape.columns.enumerated().map { ($1, $0) })
         try db.eachRow(
             """
             SELECT \(names.joined(separator: ", ")) FROM main.\(shape.table.sqlName) AS t
-            LEFT JOIN main.\(shape.clockTable) AS c ON \(keys.joined(separator: " AND "))
+            \(joins.joined(separator: "\n"))
             WHERE \(present.joined(separator: " AND "))
             """, columns: names.count
         ) { row in
@@ -137,8 +140,9 @@ extension Capture {
     ) throws {
         let keys = shape.keyNames
         try db.eachRow(
-            "SELECT \(keys.joined(separator: ", ")), clock FROM main.\(shape.clockTable)",
-            columns: keys.count + 1
+            [shape.recentClockTable, shape.clockTable].map {
+                "SELECT \(keys.joined(separator: ", ")), clock FROM main.\($0)"
+            }.joined(separator: " UNION ALL "), columns: keys.count + 1
         ) { row in
             let clock = try Self.clock(row[keys.count], shape, members)
             guard !clock.isAlive else { return }

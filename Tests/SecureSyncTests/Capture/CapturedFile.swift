@@ -18,7 +18,7 @@ final class CapturedFile {
         self.member = member
         var tables = SyncedTables()
         declare(&tables)
-        capture = Capture(tables, clockOffset: clockOffset)
+        capture = Capture(tables, clockOffset: clockOffset).withFewRecentClocks
         db = try home.openStore()
         try db.executeStatements("PRAGMA foreign_keys = ON;" + schema)
         try install()
@@ -58,13 +58,25 @@ final class CapturedFile {
     func captured() throws -> [String] { try stamped().map(\.summary).sorted() }
 
     func stamped(clockOffset: Int64? = nil) throws -> [RowChange] {
-        let capture = clockOffset.map { Capture(self.capture.tables, clockOffset: $0) } ?? capture
+        let capture =
+            clockOffset.map {
+                Capture(self.capture.tables, clockOffset: $0).withFewRecentClocks
+            } ?? capture
         return try write { try capture.stamp(in: db) }
     }
 
     func clock(of key: SQLiteValue..., table: Int = 0) throws -> RowClock? {
         let shape = try capture.shapes(in: db)[table]
         return try ClockTable(of: shape, members: try MemberNumbers(in: db), in: db).clock(of: key)
+    }
+}
+
+extension Capture {
+    /// So few that the clocks of small tests move to the large table, too.
+    var withFewRecentClocks: Self {
+        var capture = self
+        capture.recentClocks = 1
+        return capture
     }
 }
 

@@ -191,7 +191,9 @@ import TestSupport
         try file.write { try file.capture.removeAllRows(in: file.db) }
         #expect(try file.stamped() == [])
         #expect(try file.db.int("SELECT count(*) FROM note") == 0)
-        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_row_1") == 0)
+        for table in ["row", "recent"] {
+            #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_\(table)_1") == 0)
+        }
         try file.run("INSERT INTO note VALUES ('y', 1, 1)")
         #expect(try file.captured() == ["+ note[y] a=1 b=1"])
     }

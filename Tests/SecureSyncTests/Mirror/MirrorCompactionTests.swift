@@ -129,9 +129,9 @@ import TestSupport
         for index in stride(from: 0, to: 50, by: 7) {
             #expect(try await restored(at: states[index].date).state == states[index].state)
         }
-        // Another start goes on with the newest, if the log was not begun anew in the meantime. The
-        // mirror may have emptied it, which the next commit then does; after a second one it has few
-        // frames, or too few new ones to be emptied again.
+        // Another start goes on with the newest, if the log was not begun anew in the meantime. If
+        // the mirror has just emptied the log, the next commit does that. After a second one, the
+        // log has few frames, or too few new ones to be emptied again.
         for _ in 0..<2 {
             try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (1)") }
             try await mirror.flush()

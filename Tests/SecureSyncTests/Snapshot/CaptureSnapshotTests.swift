@@ -26,9 +26,8 @@ import Testing
     }
 
     private func clockCount(_ file: CapturedFile) throws -> Int {
-        try file.capture.shapes(in: file.db).reduce(0) {
-            $0 + (try file.db.int(forQuery: "SELECT count(*) FROM \($1.clockTable)") ?? 0)
-        }
+        try file.capture.shapes(in: file.db).flatMap { [$0.recentClockTable, $0.clockTable] }
+            .reduce(0) { $0 + (try file.db.int(forQuery: "SELECT count(*) FROM \($1)") ?? 0) }
     }
 
     @Test func `all rows, tombstones and rows held back make the same file`() throws {
