@@ -113,7 +113,7 @@ final class WorldDevice {
         }
         var capture = Capture(tables(version), clockOffset: clockOffset)
         // Rows are few: clocks are to move to the large table, too.
-        capture.recentClocks = 2
+        capture.recentClockLimit = 2
         let engine = try SyncEngine(
             queue, capture: capture, store: store, keyStore: keyStore, policy: policy)
         return (queue, engine)

@@ -13,7 +13,7 @@ package struct Capture: Sendable {
     ///
     /// With more, there are more pages of them that each transaction changes; with fewer, the large
     /// table's pages change more often.
-    package var recentClocks = 8192
+    package var recentClockLimit = 8192
 
     package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {
         self.tables = tables

@@ -6,7 +6,7 @@ package import SecureStorage
 /// the order of the keys. Keys are mostly random: in the large table, each new one would change a
 /// page of its own, which the next commit encrypts and writes. A clock is in one of the two.
 ///
-/// To be used within one transaction, whose writer calls ``settle(keeping:)`` in the end.
+/// To be used within one transaction, whose writer calls ``moveRecent(keeping:)`` in the end.
 package final class ClockTable {
     private let db: SecureDatabaseStore
     private let shape: TableShape
@@ -25,21 +25,21 @@ package final class ClockTable {
         self.db = db
         self.shape = shape
         self.members = members
-        let (recent, settled) = ("main.\(shape.recentClockTable)", "main.\(shape.clockTable)")
+        let (recent, large) = ("main.\(shape.recentClockTable)", "main.\(shape.clockTable)")
         let condition = shape.keyNames.enumerated().map { "\($1) = ?\($0 + 1)" }
             .joined(separator: " AND ")
         let columns = (shape.keyNames + ["clock"]).joined(separator: ", ")
         let values = (1...(shape.key.count + 1)).map { "?\($0)" }.joined(separator: ", ")
         select = try db.prepare(
             "SELECT clock FROM \(recent) WHERE \(condition) UNION ALL "
-                + "SELECT clock FROM \(settled) WHERE \(condition) LIMIT 1")
+                + "SELECT clock FROM \(large) WHERE \(condition) LIMIT 1")
         claim = LazyStatement(
             "INSERT OR IGNORE INTO \(recent) (\(columns)) SELECT \(values) WHERE NOT EXISTS "
-                + "(SELECT 1 FROM \(settled) WHERE \(condition))")
+                + "(SELECT 1 FROM \(large) WHERE \(condition))")
         update = LazyStatement(
-            "UPDATE \(settled) SET (\(columns)) = (\(values)) WHERE \(condition)")
+            "UPDATE \(large) SET (\(columns)) = (\(values)) WHERE \(condition)")
         insert = LazyStatement("INSERT OR REPLACE INTO \(recent) (\(columns)) VALUES (\(values))")
-        deletions = [recent, settled].map { LazyStatement("DELETE FROM \($0) WHERE \(condition)") }
+        deletions = [recent, large].map { LazyStatement("DELETE FROM \($0) WHERE \(condition)") }
     }
 
     // MARK: - One row
@@ -86,14 +86,14 @@ package final class ClockTable {
     // MARK: - All
 
     /// Moves new clocks to the large table if they are more than `limit`.
-    package func settle(keeping limit: Int) throws {
+    package func moveRecent(keeping limit: Int) throws {
         guard hasNew else { return }
         hasNew = false
         let count = try db.int(forQuery: "SELECT count(*) FROM main.\(shape.recentClockTable)")
-        if count ?? 0 > limit { try settleAll() }
+        if count ?? 0 > limit { try moveAllRecent() }
     }
 
-    private func settleAll() throws {
+    private func moveAllRecent() throws {
         let keys = shape.keyNames.joined(separator: ", ")
         try db.executeUpdate(
             """
@@ -104,8 +104,10 @@ package final class ClockTable {
     }
 
     /// Passes each clock, in the order of the keys; `body` may change that of its row.
+    ///
+    /// Moves new clocks to the large table first.
     package func forEach(_ body: ([SQLiteValue], RowClock) throws -> Void) throws {
-        try settleAll()
+        try moveAllRecent()
         let keys = shape.keyNames
         let list = keys.joined(separator: ", ")
         var last: [SQLiteValue] = []

@@ -27,7 +27,7 @@ extension Capture {
             try shape.reading {
                 let clocks = try ClockTable(of: shape, members: members, in: db)
                 try stamping.stamp(shape, clocks, in: db) { changes.append($0) }
-                try clocks.settle(keeping: recentClocks)
+                try clocks.moveRecent(keeping: recentClockLimit)
             }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
             // Numbers of marks begin again at 1.

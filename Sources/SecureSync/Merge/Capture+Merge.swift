@@ -47,7 +47,7 @@ extension Capture {
         return try withoutCapturing(in: db) {
             let merger = try Merger(shapes, in: db)
             try body(merger)
-            try merger.finish(keeping: recentClocks)
+            try merger.finish(keeping: recentClockLimit)
             if merger.greatestTime > 0 { try noteTime(merger.greatestTime, in: db) }
             return merger.report
         }

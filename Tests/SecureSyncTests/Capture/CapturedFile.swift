@@ -75,7 +75,7 @@ extension Capture {
     /// So few that the clocks of small tests move to the large table, too.
     var withFewRecentClocks: Self {
         var capture = self
-        capture.recentClocks = 1
+        capture.recentClockLimit = 1
         return capture
     }
 }

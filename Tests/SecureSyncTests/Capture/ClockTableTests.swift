@@ -51,7 +51,7 @@ import Testing
                     try clocks.set(new, of: key(number))
                     expected[number] = new
                 }
-                try clocks.settle(keeping: 5)
+                try clocks.moveRecent(keeping: 5)
             }
             #expect(try all() == expected)
             let counts = try counts().map { $0 ?? -1 }
@@ -66,7 +66,7 @@ import Testing
         #expect(try counts() == [1, 0])
         try change {
             try $0.set(clock(3), of: key(2))
-            try $0.settle(keeping: 0)
+            try $0.moveRecent(keeping: 0)
             try $0.set(clock(4), of: key(1))
         }
         #expect(try counts() == [0, 2])
@@ -84,7 +84,7 @@ import Testing
         try change {
             #expect(try $0.claim(clock(1), of: key(1)))
             #expect(try !$0.claim(clock(2), of: key(1)))
-            try $0.settle(keeping: 0)
+            try $0.moveRecent(keeping: 0)
             #expect(try !$0.claim(clock(2), of: key(1)))
             #expect(try $0.claim(clock(2), of: key(2)))
         }
@@ -97,7 +97,7 @@ import Testing
             for number in stride(from: 99, through: 1, by: -2) {
                 try clocks.set(clock(1), of: key(number))
             }
-            try clocks.settle(keeping: 10)
+            try clocks.moveRecent(keeping: 10)
             for number in stride(from: 98, through: 0, by: -2) {
                 try clocks.set(clock(1), of: key(number))
             }
@@ -123,7 +123,7 @@ import Testing
         for isSettled in [false, true] {
             try change {
                 try $0.set(clock(1), of: [.integer(1), .integer(2)])
-                if isSettled { try $0.settle(keeping: 0) }
+                if isSettled { try $0.moveRecent(keeping: 0) }
                 try $0.set(clock(2), of: [.integer(1), .real(2)])
             }
             var passed: [[SQLiteValue]] = []
@@ -137,7 +137,7 @@ import Testing
     @Test func `a file with one table of clocks gets the other one`() throws {
         try change {
             try $0.set(clock(1), of: key(1))
-            try $0.settle(keeping: 0)
+            try $0.moveRecent(keeping: 0)
         }
         try file.run("DROP TABLE \(shape.recentClockTable)")
         try file.install()
@@ -155,6 +155,6 @@ import Testing
             for change in changes { _ = try file.capture.apply([change], in: file.db) }
         }
         #expect(try counts().map { $0 ?? -1 }.reduce(0, +) == 20)
-        #expect(try counts()[0] ?? 99 <= file.capture.recentClocks)
+        #expect(try counts()[0] ?? 99 <= file.capture.recentClockLimit)
     }
 }

@@ -169,6 +169,38 @@ import Testing
         #expect(try pair.second.clock(of: .text("k"))?.columns.isEmpty == true)
     }
 
+    @Test(arguments: [
+        "DELETE FROM t WHERE id = 'k'", "INSERT OR REPLACE INTO t VALUES ('other', 5)",
+        "REPLACE INTO t VALUES ('k', 6)",
+    ])
+    func `a late value of a row that the app has ended since makes no row`(write: String) throws {
+        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a UNIQUE)", ["t"])
+        let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
+        try pair.first.run(migration)
+        try pair.first.install()
+        try pair.first.run("INSERT INTO t VALUES ('k', 5, 2)")
+        #expect(try pair.exchange().1.later == 1)
+        // The row's clock is forgotten, so that nothing tells of its life.
+        let life = try #require(try pair.second.clock(of: .text("k"))).life
+        for file in [pair.first, pair.second] {
+            try file.write {
+                try file.capture.forget(
+                    through: Floor(
+                        heads: [life.member: 1], time: life.time >> 16), in: file.db)
+            }
+        }
+        try pair.second.run(write)
+        try pair.second.run(migration)
+        try pair.second.install()
+        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        let expected = [
+            "DELETE FROM t WHERE id = 'k'": [], "REPLACE INTO t VALUES ('k', 6)": ["k67"],
+        ][write, default: ["other57"]]
+        #expect(try pair.second.db.strings("SELECT id || a || b FROM t") == expected)
+        _ = try pair.exchange()
+        try pair.expect("SELECT id || a || b FROM t", expected)
+    }
+
     @Test func `a table that is unknown here is filled when it is there`() throws {
         let pair = try Pair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
