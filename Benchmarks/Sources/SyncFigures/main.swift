@@ -101,7 +101,9 @@ func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
         try transaction(db) { _ = try capture.stamp(in: db) }
         let with = try usedBytes(db)
         for shape in try capture.shapes(in: db) {
-            try transaction(db) { try db.executeUpdate("DELETE FROM \(shape.clockTable)") }
+            try transaction(db) {
+                for table in shape.clockTables { try db.executeUpdate("DELETE FROM \(table)") }
+            }
         }
         times.clockBytes = (with - (try usedBytes(db))) / Double(rowCount)
     }

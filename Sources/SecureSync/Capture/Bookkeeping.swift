@@ -47,7 +47,7 @@ enum Bookkeeping {
             CREATE TABLE IF NOT EXISTS main.\(shape.markTable) (
                 id INTEGER PRIMARY KEY, \(keys), mask INTEGER NOT NULL, at INTEGER NOT NULL);
             """)
-        for table in [shape.recentClockTable, shape.clockTable] {
+        for table in shape.clockTables {
             try db.executeStatements(
                 """
                 CREATE TABLE IF NOT EXISTS main.\(table) (

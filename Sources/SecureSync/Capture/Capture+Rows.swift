@@ -130,7 +130,7 @@ extension Capture {
     /// Forgets all marks and clocks: rows are as if the table had never been synced.
     package func removeAllClocks(in db: SecureDatabaseStore) throws {
         for shape in try shapes(in: db) {
-            for table in [shape.markTable, shape.recentClockTable, shape.clockTable] {
+            for table in [shape.markTable] + shape.clockTables {
                 try db.executeUpdate("DELETE FROM main.\(table)")
             }
         }

@@ -85,4 +85,6 @@ package struct TableShape: Equatable, Sendable {
     package var clockTable: String { "securestorage_sync_row_\(number)" }
     /// Of the same columns, for new clocks; see ``ClockTable``.
     package var recentClockTable: String { "securestorage_sync_recent_\(number)" }
+    /// The two tables; a clock is in one of them.
+    package var clockTables: [String] { [recentClockTable, clockTable] }
 }

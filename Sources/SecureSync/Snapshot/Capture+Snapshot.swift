@@ -98,7 +98,7 @@ extension Capture {
     ) throws {
         // Keys are compared as they are stored. A plus keeps the column's affinity away, without
         // which the clocks' index could not be used.
-        let joins = [shape.recentClockTable, shape.clockTable].enumerated().map { index, table in
+        let joins = shape.clockTables.enumerated().map { index, table in
             let keys = zip(shape.keyNames, shape.key).map { "c\(index).\($0) = +t.\($1.sqlName)" }
             return "LEFT JOIN main.\(table) AS c\(index) ON \(keys.joined(separator: " AND "))"
         }
@@ -140,7 +140,7 @@ extension Capture {
     ) throws {
         let keys = shape.keyNames
         try db.eachRow(
-            [shape.recentClockTable, shape.clockTable].map {
+            shape.clockTables.map {
                 "SELECT \(keys.joined(separator: ", ")), clock FROM main.\($0)"
             }.joined(separator: " UNION ALL "), columns: keys.count + 1
         ) { row in

@@ -29,7 +29,7 @@ import Testing
 
     /// Clocks in the small table and in the large one.
     private func counts() throws -> [Int?] {
-        try [shape.recentClockTable, shape.clockTable].map {
+        try shape.clockTables.map {
             try file.db.int("SELECT count(*) FROM \($0)")
         }
     }

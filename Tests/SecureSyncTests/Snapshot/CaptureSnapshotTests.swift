@@ -26,7 +26,7 @@ import Testing
     }
 
     private func clockCount(_ file: CapturedFile) throws -> Int {
-        try file.capture.shapes(in: file.db).flatMap { [$0.recentClockTable, $0.clockTable] }
+        try file.capture.shapes(in: file.db).flatMap(\.clockTables)
             .reduce(0) { $0 + (try file.db.int(forQuery: "SELECT count(*) FROM \($1)") ?? 0) }
     }
 
