@@ -69,6 +69,7 @@ package struct Capture: Sendable {
             try db.executeUpdate("DROP TRIGGER main.\(name.sqlName)")
         }
         for (name, sql) in needed where present[name] != sql { try db.executeUpdate(sql) }
+        try db.executeUpdate("INSERT OR IGNORE INTO main.securestorage_sync_due (id) VALUES (1)")
     }
 
     /// Removes the triggers, and keeps marks and clocks.
@@ -90,12 +91,7 @@ package struct Capture: Sendable {
         let present = try Self.triggers(in: db)
         let readings = try readings(in: db)
         for (declaration, reading) in readings {
-            guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
-            else { throw SyncError.captureWasOff(reading.name) }
-            let shape = try shape(of: reading, declaration, among: readings, in: db)
-            guard shape.columnNumbers.count == shape.groups.joined().count else {
-                throw SyncError.captureWasOff(reading.name)
-            }
+            let shape = try installedShape(of: reading, declaration, among: readings, in: db)
             for (name, sql) in CaptureTriggers(shape: shape, reading: reading).texts
             where present[name] != sql {
                 throw SyncError.captureWasOff(reading.name)
@@ -106,14 +102,10 @@ package struct Capture: Sendable {
     /// The tables as they are now, in the order of the declaration.
     ///
     /// - Throws: `SyncError.unsuitableTable`; `SyncError.captureWasOff` for a table for which
-    ///   ``install(in:)`` was never called.
+    ///   ``install(in:)`` was never called, or not since it got a column.
     package func shapes(in db: SecureDatabaseStore) throws -> [TableShape] {
         let readings = try readings(in: db)
-        return try readings.map { declaration, reading in
-            guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
-            else { throw SyncError.captureWasOff(reading.name) }
-            return try shape(of: reading, declaration, among: readings, in: db)
-        }
+        return try readings.map { try installedShape(of: $1, $0, among: readings, in: db) }
     }
 
     // MARK: - Reading the schema
@@ -131,6 +123,19 @@ package struct Capture: Sendable {
             }
         }
         return readings
+    }
+
+    private func installedShape(
+        of reading: TableReading, _ declaration: SyncedTables.Declaration,
+        among readings: [Reading], in db: SecureDatabaseStore
+    ) throws -> TableShape {
+        guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
+        else { throw SyncError.captureWasOff(reading.name) }
+        let shape = try shape(of: reading, declaration, among: readings, in: db)
+        guard shape.columnNumbers.count == shape.groups.joined().count else {
+            throw SyncError.captureWasOff(reading.name)
+        }
+        return shape
     }
 
     private func shape(

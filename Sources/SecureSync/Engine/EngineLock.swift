@@ -18,8 +18,9 @@ final class EngineLock: Sendable {
 
     private init(_ path: String, _ file: LockFile) { (self.path, self.file) = (path, file) }
 
-    // Before the lock is released: an engine that waits opens the path again then.
-    deinit { _ = unlink(path) }
+    // Before the lock is released: an engine that waits opens the path again then. If somebody has
+    // removed the file, another engine may have created and locked one of that name.
+    deinit { if file.descriptor.isNamed(path) { _ = unlink(path) } }
 
     /// Takes the lock of a database, and waits for other engines.
     ///
@@ -41,14 +42,15 @@ final class EngineLock: Sendable {
                 do {
                     let file = try LockFile.take(path, patience: .zero) { try open(path, url) }
                     if let file { return EngineLock(path, file) }
+                } catch is CannotCreate {
+                    return nil
                 } catch let error as SystemError {
-                    guard [EACCES, EPERM, EROFS].contains(error.code) else {
+                    // Another user's file, who has not yet let others open it.
+                    guard error.isDenial else {
                         throw SyncError.store(
                             code: "lock", message: "\(path) cannot be locked: \(error.reason)",
                             isTransient: false)
                     }
-                    // Another user's, who has not yet let others open it; otherwise there is none.
-                    guard access(path, F_OK) == 0 else { return nil }
                 }
                 guard let pause = backoff.next() else { throw SyncError.otherEngine }
                 try await Task.sleep(for: pause)
@@ -56,25 +58,45 @@ final class EngineLock: Sendable {
         #endif
     }
 
+    private struct CannotCreate: Error {}
+
     /// Opens the file, or creates it so that whoever can read the database can wait for its lock,
     /// also after a crash: root's file would keep the database's owner out.
     ///
     /// One that is there may be anybody's, a link to a file of another's too, so it stays as it is.
     private static func open(_ path: String, _ url: URL) throws -> Descriptor {
         while true {
-            do {
-                return try Descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-            } catch let error as SystemError where error.code == ENOENT {}
-            do {
-                var status = stat()
-                guard stat(url.path, &status) == 0 else { return try Descriptor(creating: path) }
-                let descriptor = try Descriptor(creating: path, mode: status.st_mode & 0o666)
-                // Root can give it away; others can give it to one of their groups.
-                if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
-                    _ = fchown(descriptor.number, uid_t.max, status.st_gid)
-                }
-                return descriptor
-            } catch let error as SystemError where error.code == EEXIST {}
+            do { return try open(path) } catch let error as SystemError where error.code == ENOENT {
+            }
+            do { return try create(path, url) } catch let error as SystemError {
+                if error.isDenial { throw CannotCreate() }
+                guard error.code == EEXIST else { throw error }
+            }
         }
     }
+
+    private static func open(_ path: String) throws -> Descriptor {
+        let flags = O_NOFOLLOW | O_NONBLOCK
+        // NFS locks only what is open for writing; of another user's file, only reading is allowed.
+        do {
+            return try Descriptor(path, O_RDWR | flags)
+        } catch let error as SystemError where error.isDenial {
+            return try Descriptor(path, O_RDONLY | flags)
+        }
+    }
+
+    private static func create(_ path: String, _ url: URL) throws -> Descriptor {
+        var status = stat()
+        guard stat(url.path, &status) == 0 else { return try Descriptor(creating: path) }
+        let descriptor = try Descriptor(creating: path, mode: status.st_mode & 0o666)
+        // Root can give it away; others can give it to one of their groups.
+        if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
+            _ = fchown(descriptor.number, uid_t.max, status.st_gid)
+        }
+        return descriptor
+    }
+}
+
+extension SystemError {
+    fileprivate var isDenial: Bool { [EACCES, EPERM, EROFS].contains(code) }
 }

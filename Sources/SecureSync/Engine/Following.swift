@@ -18,7 +18,7 @@ struct SuccessionEntering {
         own += try journal.outgoingChanges(former)
         if place.entered > 0 || place.former != nil {
             // It was a member, and its rows are more than what it has written.
-            _ = try capture.settle(after: capture.stamp(in: db), in: db)
+            _ = try capture.stampAndSettle(in: db)
             own += try capture.clockedRows(in: db)
         }
         try journal.goOn()
@@ -39,7 +39,7 @@ extension SnapshotLoading {
     ) throws {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
-        _ = try capture.settle(after: capture.stamp(in: db), in: db)
+        _ = try capture.stampAndSettle(in: db)
         // What of this member's own writes the snapshot's writer did not know, and lost, is news.
         let known = try journal.promise(
             of: place.member, journal.mention(by: [snapshot.writer], of: place.member))

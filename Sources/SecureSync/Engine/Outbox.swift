@@ -32,8 +32,7 @@ struct Outbox: Sendable {
         _ keys: GroupKeys, _ capture: Capture, evenHeadsAlone: Bool = false,
         in db: SecureDatabaseStore
     ) throws -> Int {
-        let changes = try capture.stamp(in: db)
-        _ = try capture.settle(after: changes, in: db)
+        let changes = try capture.stampAndSettle(in: db)
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
         guard place.entered > 0 else {

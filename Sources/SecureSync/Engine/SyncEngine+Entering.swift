@@ -24,7 +24,9 @@ extension SyncEngine {
                 }
                 let writing = SnapshotWriting(
                     database: database, capture: capture, keys: keys, store: store, policy: policy)
-                if let first = try await writing.writeFirst() { try await setEntered(first) }
+                // The rows need no clocks: the snapshot has them all.
+                try await database.write { [capture] in try capture.forgetHistory(in: $0) }
+                if let first = try await writing.writeFirst() { try await setEntered(first, keys) }
                 continue
             }
             if newest.manifest.declaration.logs[keys.member] != nil {
@@ -54,7 +56,7 @@ extension SyncEngine {
             try await completeRows(keys)
             if newest.manifest.declaration.logs[keys.member] != nil {
                 // The answer to an earlier try was lost.
-                try await setEntered(newest)
+                try await setEntered(newest, keys)
                 continue
             }
             var before = newest
@@ -64,7 +66,7 @@ extension SyncEngine {
                 throw SyncError.notAMember
             }
             if let entered = try await snapshots.create(next, after: newest) {
-                try await setEntered(entered)
+                try await setEntered(entered, keys)
             }
         }
         throw SyncError.store(
@@ -95,17 +97,22 @@ extension SyncEngine {
         return try await snapshots.numbers(after: own).last ?? own
     }
 
-    private func setEntered(_ snapshot: AdoptedSnapshot) async throws {
+    private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
+        let floor = snapshot.manifest.declaration.floor
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             guard var place = try journal.place() else { throw SyncError.notAMember }
             if try journal.adopted() == nil {
                 try journal.setLogs(of: snapshot.manifest)
             }
-            try capture.forget(through: snapshot.manifest.declaration.floor, in: db)
             try journal.setAdopted(snapshot)
             (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
             try journal.setPlace(place)
+            // What the app has written in the meantime: its stamps have to be above the floor, and
+            // to be there before something is forgotten.
+            try capture.promise(upTo: floor.time, in: db)
+            try Outbox.seal(keys, capture, in: db)
+            try capture.forget(through: floor, in: db)
         }
     }
 

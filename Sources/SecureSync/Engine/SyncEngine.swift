@@ -53,7 +53,7 @@ public final class SyncEngine: Sendable {
         try database.write { db in
             try capture.install(in: db)
             try SyncJournal(db).install()
-            _ = try capture.applyLater(in: db)
+            _ = try capture.takeUpLater(in: db)
         }
     }
 
@@ -79,10 +79,7 @@ public final class SyncEngine: Sendable {
             try await requireNoGroup()
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
-            // They need no clocks: the group's first snapshot has them.
-            try await enter(group, keepsRows: false) { [capture] db in
-                try capture.removeAllClocks(in: db)
-            }
+            try await enter(group, keepsRows: false) { _ in }
             var report = SyncReport()
             try await beginLog(try await group.keys(), &report)
         }
@@ -108,6 +105,7 @@ public final class SyncEngine: Sendable {
             try await enter(group, keepsRows: localRows == .keep) { [capture] db in
                 switch localRows {
                 case .keep:
+                    try capture.listAllMerging(in: db)
                     try capture.removeAllClocks(in: db)
                     try capture.markAllRows(in: db)
                 case .discard:

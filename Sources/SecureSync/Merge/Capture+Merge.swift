@@ -1,8 +1,8 @@
 package import SecureStorage
 
 extension Capture {
-    /// Joins other members' changes into the file; in a write transaction, after ``stamp(in:)`` and
-    /// ``settle(after:in:)`` of what it returned.
+    /// Joins other members' changes into the file; in a write transaction, after
+    /// ``stampAndSettle(in:)``.
     ///
     /// Each change comes once, after all that its writer knew of; if not, `isListed` tells which of
     /// the values that lose are conflicts. All changes of one transaction
@@ -23,21 +23,47 @@ extension Capture {
         }
     }
 
-    /// Looks at the parked rows again after the app's own changes, which may have taken or given
-    /// back what others wait for; in the transaction that has stamped them.
-    package func settle(
-        after changes: [RowChange], in db: SecureDatabaseStore
-    ) throws -> MergeReport {
-        guard !changes.isEmpty, try !ParkedRows(db: db).tables().isEmpty else {
-            return MergeReport()
+    /// Stamps what the app has written, and looks at what that may have let in or kept out; in a
+    /// write transaction.
+    ///
+    /// Rows that wait are looked at only when nothing waits for a stamp: what is written to a row
+    /// in the meantime is not captured, and would take the app's last write with it.
+    ///
+    /// - Returns: As ``stamp(in:)``.
+    package func stampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
+        let changes = try stamp(in: db)
+        if !changes.isEmpty, try !ParkedRows(db: db).tables().isEmpty {
+            _ = try merging(in: db) { try $0.note(changes) }
         }
-        return try merging(in: db) { try $0.note(changes) }
+        _ = try takeUpLater(in: db)
+        return changes
     }
 
     /// Takes up changes of tables and columns that have been made since they came, and tries parked
-    /// rows again; in a write transaction, after migrations and ``install(in:)``.
-    package func applyLater(in db: SecureDatabaseStore) throws -> MergeReport {
-        try merging(in: db) { try $0.takeUpLater() }
+    /// rows again: once after each ``install(in:)``, and not while something waits for a stamp; in
+    /// a write transaction.
+    package func takeUpLater(in db: SecureDatabaseStore) throws -> MergeReport {
+        guard try db.int(forQuery: "SELECT count(*) FROM main.securestorage_sync_due") == 1,
+            try waitingMarks(in: db) == nil
+        else { return MergeReport() }
+        try db.executeUpdate("DELETE FROM main.securestorage_sync_due")
+        return try merging(in: db) { try $0.takeUpLater() }
+    }
+
+    /// Makes the rows as if they had never been synced, those that are held back and values that
+    /// wait for their columns too; in a write transaction, for the first snapshot of a new group.
+    package func forgetHistory(in db: SecureDatabaseStore) throws {
+        _ = try stampAndSettle(in: db)
+        let (rows, later) = (try KnownRows(self, in: db), LaterChanges(db: db))
+        let tables = Set(try shapes(in: db).map(\.name.sqlNameKey))
+        for (change, entry) in try later.all() where tables.contains(change.table.sqlNameKey) {
+            try later.remove(entry)
+            if try rows.life(of: change) == change.life.stamp {
+                try later.add(Floor(time: .max).reduced(change))
+            }
+        }
+        try removeAllClocks(in: db)
+        try settleAll(in: db)
     }
 
     private func merging(
@@ -89,8 +115,34 @@ extension Capture {
         try MergeTables.removeAllRows(in: db)
     }
 
+    /// Forgets parked rows and changes that wait, and lists them in the conflicts: the file's rows
+    /// go into another group, and these are not among those that the app sees.
+    package func listAllMerging(in db: SecureDatabaseStore) throws {
+        let list = ConflictList(db: db)
+        func add(
+            _ table: String, _ key: [SQLiteValue], _ columns: [String], _ values: [SQLiteValue],
+            _ stamp: Stamp
+        ) throws {
+            try list.add(
+                LostValues(
+                    columns: columns, values: values, stamp: stamp, winner: .floor,
+                    reason: .deleted), table, key)
+        }
+        for row in try parkedRows(in: db) {
+            try add(row.table, row.key, row.columns, row.values, .floor)
+        }
+        for (change, _) in try LaterChanges(db: db).all() where change.life.isAlive {
+            try add(
+                change.table, change.key, change.registers.flatMap(\.columns),
+                change.registers.flatMap(\.values), change.greatestStamp)
+        }
+        try list.trim()
+        try removeAllMerging(in: db)
+    }
+
     /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
-    /// unique value, the order of their births may not be known any more.
+    /// unique value, the order of their births may not be known any more. Nothing may wait for a
+    /// stamp.
     package func settleAll(in db: SecureDatabaseStore) throws {
         guard try !ParkedRows(db: db).tables().isEmpty else { return }
         _ = try merging(in: db) { try $0.noteAllParked() }

@@ -6,6 +6,7 @@ import SecureStorage
 ///   the key of the row that it collides with. `_parked_place`: their values in UNIQUE constraints
 ///   and references, by which they are found; see ``MergedTable/Place``.
 /// - `_later`: states of rows in tables and columns that this file does not have yet.
+/// - `_due`: one row while what waits has to be looked at again, after a migration.
 /// - `_conflict`: what lost without having been seen by the winner.
 enum MergeTables {
     static func create(in db: SecureDatabaseStore) throws {
@@ -24,6 +25,8 @@ enum MergeTables {
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_later (
                 tbl TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, state BLOB NOT NULL,
                 PRIMARY KEY (tbl, key)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_due (
+                id INTEGER PRIMARY KEY CHECK (id = 1));
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_conflict (
                 id INTEGER PRIMARY KEY AUTOINCREMENT, tbl TEXT NOT NULL COLLATE NOCASE,
                 key BLOB NOT NULL, lost BLOB NOT NULL, reason INTEGER NOT NULL,

@@ -213,36 +213,13 @@ final class Merger {
     }
 
     /// Takes up what waited for a migration, and looks at all parked rows again.
-    ///
-    /// The app may have written since the last stamping. What waited for a row that it has removed
-    /// or begun anew says nothing any more, and would make a row of nothing else.
     func takeUpLater() throws {
-        var ended: [Int: Set<RowKey>] = [:]
         for (change, entry) in try later.all() {
             guard let table = table(of: change) else { continue }
             try later.remove(entry)
-            let others = try ended[table.index] ?? rowsOfAnotherLife(in: table)
-            ended[table.index] = others
-            guard !others.contains(entry.key) else { continue }
             try join(try known(change, table), table, isLate: true)
         }
         try noteAllParked(isAnew: true)
-    }
-
-    /// Rows that have ended or begun since the last stamping, as the marks say.
-    private func rowsOfAnotherLife(in table: MergedTable) throws -> Set<RowKey> {
-        let keys = table.shape.keyNames.joined(separator: ", ")
-        let marks = try db.allRows(
-            """
-            SELECT DISTINCT \(keys), mask = \(Mark.perhapsReplaced) FROM main.\(table.shape.markTable)
-            WHERE mask IN (\(Mark.inserted), \(Mark.deleted), \(Mark.perhapsReplaced))
-            """, columns: table.keyCount + 1)
-        return try Set(
-            marks.compactMap { mark in
-                let key = Array(mark.prefix(table.keyCount))
-                if mark.last == .integer(1), try table.row(of: key) != nil { return nil }
-                return RowKey(key)
-            })
     }
 
     /// Settles the rest; new clocks stay in their small tables up to a number.

@@ -39,7 +39,10 @@ package struct RowState: Equatable, Sendable {
         guard isAlive else { return }
         for register in change.registers {
             for (column, value) in zip(register.columns, register.values) {
-                cells[column] = Cell(value: value, stamp: register.stamp)
+                let cell = Cell(value: value, stamp: register.stamp)
+                // Members may spell a column differently; here it has one name.
+                if let own = cells[column], !cell.isAfter(own) { continue }
+                cells[column] = cell
             }
         }
     }

@@ -37,6 +37,12 @@ final class CapturedFile {
         }
     }
 
+    /// What an engine does when it starts, after the app's migrations.
+    func restart() throws {
+        try install()
+        try write { _ = try capture.takeUpLater(in: db) }
+    }
+
     func write<R>(_ body: () throws -> R) throws -> R {
         try db.beginImmediateTransaction()
         do {

@@ -235,7 +235,7 @@ import Testing
         tables.add(keyValueStore: "settings")
         try laptop.write {
             try Capture(tables).install(in: laptop.db)
-            _ = try Capture(tables).applyLater(in: laptop.db)
+            _ = try Capture(tables).takeUpLater(in: laptop.db)
         }
         let settings = try SecureKeyValueStore(databaseStore: laptop.db, name: "settings")
         #expect(try settings.get("theme") == "dark")

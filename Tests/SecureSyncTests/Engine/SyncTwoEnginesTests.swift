@@ -72,6 +72,23 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
+    @Test func `an engine whose lock's file was removed leaves the next one's in its place`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let (url, path) = (database.url, database.path + "-sync")
+        var first = try await EngineLock.take(beside: url, patience: .zero)
+        try #require(first != nil)
+        unlink(path)
+        let second = try await EngineLock.take(beside: url, patience: .zero)
+        try #require(second != nil)
+        first = nil
+        await #expect(throws: SyncError.otherEngine) {
+            _ = try await EngineLock.take(beside: url, patience: .zero)
+        }
+        withExtendedLifetime(second) {}
+    }
+
     @Test(.enabled(if: geteuid() == 0))
     func `what root's engine leaves when it is killed does not keep the database's owner out`()
         async throws

@@ -4,50 +4,8 @@ import TestSupport
 import Testing
 
 @Suite struct MergeTests {
-    private static let schema = """
-        CREATE TABLE folder (id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE);
-        CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL,
-            folder TEXT REFERENCES folder (id) ON DELETE CASCADE, text TEXT);
-        """
-
-    /// Two members, and what each has written and not yet told the other.
-    private final class Pair {
-        let first: CapturedFile
-        let second: CapturedFile
-
-        init(_ schema: String = MergeTests.schema, _ tables: [String] = ["note", "folder"]) throws {
-            func file(_ number: UInt8) throws -> CapturedFile {
-                try CapturedFile(schema, member: .numbered(number)) { declared in
-                    for table in tables { declared.add(table) }
-                }
-            }
-            (first, second) = (try file(1), try file(2))
-        }
-
-        func stamped(_ file: CapturedFile) throws -> [RowChange] {
-            try file.write {
-                let changes = try file.capture.stamp(in: file.db)
-                _ = try file.capture.settle(after: changes, in: file.db)
-                return changes
-            }
-        }
-
-        /// Both stamp, then each gets what the other has.
-        func exchange() throws -> (MergeReport, MergeReport) {
-            let (own, other) = (try stamped(first), try stamped(second))
-            return (
-                try first.write { try first.capture.apply(other, in: first.db) },
-                try second.write { try second.capture.apply(own, in: second.db) }
-            )
-        }
-
-        func expect(_ sql: String, _ rows: [String?]) throws {
-            for file in [first, second] { #expect(try file.db.strings(sql) == rows) }
-        }
-    }
-
     @Test func `what one member writes, the other has, and does not send it back`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run(
             "INSERT INTO folder VALUES ('f', 'x'); INSERT INTO note VALUES ('n', 'f', 'hi')")
         #expect(try pair.exchange().1.written == 2)
@@ -62,7 +20,7 @@ import Testing
     }
 
     @Test func `of two rows with a unique value the later one waits, and returns`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")
         let first = try pair.stamped(pair.first)
         try pair.second.write {
@@ -90,7 +48,7 @@ import Testing
     @Test func `a child whose parent was deleted elsewhere is kept, and returns with the parent`()
         throws
     {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('f', 'x')")
         _ = try pair.exchange()
         try pair.first.run("DELETE FROM folder")
@@ -105,7 +63,7 @@ import Testing
     }
 
     @Test func `two rows exchange their unique values in one transaction`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run(
             "INSERT INTO folder VALUES ('a', 'x'), ('b', 'y'); INSERT INTO note VALUES ('n', 'a', '')"
         )
@@ -119,7 +77,7 @@ import Testing
     }
 
     @Test func `a conflict is listed until it is forgotten`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'old')")
         _ = try pair.exchange()
         try pair.first.run("UPDATE note SET text = 'one'")
@@ -138,7 +96,7 @@ import Testing
     }
 
     @Test func `a column that is unknown here appears with the migration that makes it`() throws {
-        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
         let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
         try pair.first.run("INSERT INTO t VALUES ('old', 1)")
         _ = try pair.exchange()
@@ -148,13 +106,12 @@ import Testing
             "INSERT INTO t VALUES ('new', 1, 2); UPDATE t SET b = 3 WHERE id = 'old'")
         #expect(try pair.exchange().1.later == 2)
         try pair.second.run(migration)
-        try pair.second.install()
-        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        try pair.second.restart()
         try pair.expect("SELECT id || b FROM t ORDER BY id", ["new2", "old3"])
     }
 
     @Test func `a late value of a life that has ended leaves the new one as it is`() throws {
-        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
         let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
         try pair.first.run(migration)
         try pair.first.install()
@@ -163,8 +120,7 @@ import Testing
         try pair.second.run("DELETE FROM t; INSERT INTO t VALUES ('k', 5)")
         _ = try pair.exchange()
         try pair.second.run(migration)
-        try pair.second.install()
-        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        try pair.second.restart()
         try pair.expect("SELECT a || b FROM t", ["57"])
         #expect(try pair.second.clock(of: .text("k"))?.columns.isEmpty == true)
     }
@@ -174,7 +130,7 @@ import Testing
         "REPLACE INTO t VALUES ('k', 6)",
     ])
     func `a late value of a row that the app has ended since makes no row`(write: String) throws {
-        let pair = try Pair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a UNIQUE)", ["t"])
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a UNIQUE)", ["t"])
         let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
         try pair.first.run(migration)
         try pair.first.install()
@@ -191,8 +147,7 @@ import Testing
         }
         try pair.second.run(write)
         try pair.second.run(migration)
-        try pair.second.install()
-        try pair.second.write { _ = try pair.second.capture.applyLater(in: pair.second.db) }
+        try pair.second.restart()
         let expected = [
             "DELETE FROM t WHERE id = 'k'": [], "REPLACE INTO t VALUES ('k', 6)": ["k67"],
         ][write, default: ["other57"]]
@@ -202,25 +157,25 @@ import Testing
     }
 
     @Test func `a table that is unknown here is filled when it is there`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
         let changes = try pair.stamped(pair.first)
         let other = try CapturedFile("CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL)", tables: "u")
         try other.write { _ = try other.capture.apply(changes, in: other.db) }
-        try other.run(Self.schema)
+        try other.run(MergePair.schema)
         var tables = other.capture.tables
         tables.add("note")
         tables.add("folder")
         let capture = Capture(tables)
         try other.write {
             try capture.install(in: other.db)
-            _ = try capture.applyLater(in: other.db)
+            _ = try capture.takeUpLater(in: other.db)
         }
         #expect(try other.db.strings("SELECT text FROM note") == ["x"])
     }
 
     @Test func `columns that break a CHECK together park the row, whole`() throws {
-        let pair = try Pair(
+        let pair = try MergePair(
             "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b, CHECK (a <= b))", ["t"])
         try pair.first.run("INSERT INTO t VALUES ('k', 1, 5)")
         _ = try pair.exchange()
@@ -234,7 +189,7 @@ import Testing
     }
 
     @Test func `a failed transaction leaves nothing`() throws {
-        let pair = try Pair()
+        let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
         let changes = try pair.stamped(pair.first)
         struct Stop: Error {}

@@ -76,11 +76,7 @@ final class MergeWorld {
 
     private func publish(_ member: Int) throws {
         let file = files[member]
-        let changes = try file.write {
-            let changes = try file.capture.stamp(in: file.db)
-            _ = try file.capture.settle(after: changes, in: file.db)
-            return changes
-        }
+        let changes = try file.write { try file.capture.stampAndSettle(in: file.db) }
         guard !changes.isEmpty else { return }
         logs[member].append(Transaction(changes: changes, known: applied[member]))
         applied[member][member] += 1

@@ -122,7 +122,7 @@ import Testing
             try old.capture.uninstall(in: old.db)
             try old.run("ALTER TABLE parent ADD COLUMN more")
             try old.capture.install(in: old.db)
-            _ = try old.capture.applyLater(in: old.db)
+            _ = try old.capture.takeUpLater(in: old.db)
         }
         let rows = try old.db.fetchAll("SELECT id, more FROM parent") { (id: String, more: Int) in
             "\(id) \(more)"

@@ -1,0 +1,172 @@
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+/// What an engine finds when it starts: rows that wait, and writes of the app that have no stamps
+/// yet.
+@Suite struct RestartTests {
+    private static let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
+
+    /// `r` has the name `x`, `p` waits for it, and `q`, which was born last, has another one.
+    private func pairWithParkedRow() throws -> MergePair {
+        let pair = try MergePair()
+        try pair.first.run("INSERT INTO folder VALUES ('r', 'x')")
+        let first = try pair.stamped(pair.first)
+        try pair.second.run("INSERT INTO folder VALUES ('p', 'x')")
+        let second = try pair.second.stamped(clockOffset: 60_000)
+        try pair.first.write { _ = try pair.first.capture.apply(second, in: pair.first.db) }
+        try pair.second.write { _ = try pair.second.capture.apply(first, in: pair.second.db) }
+        try pair.second.run("INSERT INTO folder VALUES ('q', 'w')")
+        let third = try pair.second.stamped(clockOffset: 120_000)
+        try pair.first.write { _ = try pair.first.capture.apply(third, in: pair.first.db) }
+        try pair.expect("SELECT id || name FROM folder ORDER BY id", ["qw", "rx"])
+        return pair
+    }
+
+    @Test func `a row that waits does not push out a row whose last write has no stamp`() throws {
+        let pair = try pairWithParkedRow()
+        try pair.second.run(
+            "DELETE FROM folder WHERE id = 'r'; UPDATE folder SET name = 'x' WHERE id = 'q'")
+        try pair.second.restart()
+        #expect(try pair.second.db.strings("SELECT id || name FROM folder") == ["qx"])
+        _ = try pair.exchange()
+        try pair.expect("SELECT id || name FROM folder", ["px"])
+        for file in [pair.first, pair.second] {
+            let parked = try file.capture.parkedRows(in: file.db)
+            #expect(parked.map(\.key) == [[.text("q")]])
+            #expect(parked.first?.values == [.text("x")])
+        }
+    }
+
+    @Test func `a row that waits and whose key the app has used since is listed`() throws {
+        let pair = try pairWithParkedRow()
+        try pair.second.run("INSERT INTO folder VALUES ('p', 'mine')")
+        try pair.second.restart()
+        _ = try pair.exchange()
+        try pair.expect("SELECT id || name FROM folder ORDER BY id", ["pmine", "qw", "rx"])
+        let conflicts = try pair.second.capture.conflicts(in: pair.second.db)
+        #expect(conflicts.map(\.lost.values) == [[.text("x")]])
+    }
+
+    @Test
+    func
+        `what the app has written to a column since its migration stands against a value that waited`()
+        throws
+    {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1), ('l', 1)")
+        _ = try pair.exchange()
+        try pair.first.run(Self.migration)
+        try pair.first.install()
+        try pair.first.run("UPDATE t SET b = 2")
+        #expect(try pair.exchange().1.later == 2)
+        try pair.second.run(Self.migration)
+        try pair.second.install()
+        try pair.second.run("UPDATE t SET b = 9 WHERE id = 'k'; UPDATE t SET a = 5 WHERE id = 'l'")
+        try pair.second.restart()
+        _ = try pair.exchange()
+        try pair.expect("SELECT id || a || b FROM t ORDER BY id", ["k19", "l52"])
+        // Nobody there knew of it.
+        let conflicts = try pair.first.capture.conflicts(in: pair.first.db)
+        #expect(conflicts.map(\.lost.values) == [[.integer(2)]])
+    }
+
+    @Test func `a column without triggers stops what an engine does, until it is started again`()
+        throws
+    {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1)")
+        try pair.second.run(Self.migration)
+        #expect(throws: SyncError.captureWasOff("t")) { try pair.stamped(pair.second) }
+        try pair.second.restart()
+        _ = try pair.exchange()
+        #expect(try pair.second.db.strings("SELECT a || b FROM t") == ["17"])
+    }
+
+    @Test func `of two spellings of one column, the later value is taken up`() throws {
+        let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a"
+        let old = try MergePair(table + ")", ["t"]).first
+        let (upper, lower) = (
+            try CapturedFile(table + ", B)", member: .numbered(2)) { $0.add("t") },
+            try CapturedFile(table + ", b)", member: .numbered(3)) { $0.add("t") }
+        )
+        try upper.run("INSERT INTO t VALUES ('k', 1, 1)")
+        let born = try upper.stamped()
+        try lower.write { _ = try lower.capture.apply(born, in: lower.db) }
+        try upper.run("UPDATE t SET b = 3")
+        let later = try upper.stamped(clockOffset: 60_000)
+        try lower.run("UPDATE t SET b = 2")
+        let earlier = try lower.stamped()
+        for changes in [born, later, earlier] {
+            try old.write { _ = try old.capture.apply(changes, in: old.db) }
+        }
+        try old.run("ALTER TABLE t ADD COLUMN b")
+        try old.restart()
+        #expect(try old.db.strings("SELECT b FROM t") == ["3"])
+    }
+
+    // MARK: - Another group
+
+    @Test func `values that wait go into a new group, as old as their rows`() throws {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        try pair.first.run(Self.migration)
+        try pair.first.install()
+        try pair.first.run("INSERT INTO t VALUES ('k', 1, 2), ('gone', 1, 3)")
+        #expect(try pair.exchange().1.later == 2)
+        let founder = pair.second
+        try founder.run("DELETE FROM t WHERE id = 'gone'")
+        try founder.write { try founder.capture.forgetHistory(in: founder.db) }
+        var rows: [RowChange] = []
+        try founder.capture.eachRow(in: founder.db) { rows.append($0) }
+        #expect(rows.map(\.summary) == ["~ t[k] a=1 b=2"])
+        #expect(rows.allSatisfy { $0.greatestStamp == .floor })
+
+        let joiner = try CapturedFile(
+            "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a);" + Self.migration,
+            member: .numbered(3)
+        ) { $0.add("t") }
+        try joiner.write { _ = try joiner.capture.apply(rows, in: joiner.db) }
+        try founder.run(Self.migration)
+        try founder.restart()
+        for file in [founder, joiner] {
+            #expect(try file.db.strings("SELECT id || a || b FROM t") == ["k12"])
+        }
+        try joiner.run("UPDATE t SET b = 4")
+        let edit = try joiner.stamped()
+        try founder.write { _ = try founder.capture.apply(edit, in: founder.db) }
+        #expect(try founder.db.strings("SELECT b FROM t") == ["4"])
+    }
+
+    @Test
+    func `of rows with one unique value, those that found a new group show what its joiners do`()
+        throws
+    {
+        let pair = try pairWithParkedRow()
+        let founder = pair.second
+        try founder.write { try founder.capture.forgetHistory(in: founder.db) }
+        var rows: [RowChange] = []
+        try founder.capture.eachRow(in: founder.db) { rows.append($0) }
+        let joiner = try MergePair().first
+        try joiner.write { _ = try joiner.capture.apply(rows, in: joiner.db) }
+        let shown = try joiner.db.strings("SELECT id || name FROM folder ORDER BY id")
+        #expect(shown == ["px", "qw"])
+        #expect(try founder.db.strings("SELECT id || name FROM folder ORDER BY id") == shown)
+    }
+
+    @Test func `rows and values that wait are listed when the file's rows go into another group`()
+        throws
+    {
+        let pair = try pairWithParkedRow()
+        let file = pair.second
+        try pair.first.run("ALTER TABLE folder ADD COLUMN colour")
+        try pair.first.install()
+        try pair.first.run("UPDATE folder SET colour = 'red' WHERE id = 'q'")
+        #expect(try pair.exchange().1.later == 1)
+        try file.write { try file.capture.listAllMerging(in: file.db) }
+        let conflicts = try file.capture.conflicts(in: file.db)
+        #expect(conflicts.map(\.key) == [[.text("p")], [.text("q")]])
+        #expect(conflicts.map(\.lost.values) == [[.text("x")], [.text("red")]])
+        #expect(try file.capture.parkedRows(in: file.db).isEmpty)
+    }
+}
