@@ -50,6 +50,7 @@ final class WorldStore: SyncObjectStore {
     let objects: WorldObjects
     private let faults = Locked(Faults())
     private let lies = Locked([String: Data?]())
+    private let watcher = Locked<(@Sendable (String) async throws -> Void)?>(nil)
 
     struct Faults {
         var random = SplitMix64(seed: 0)
@@ -66,6 +67,11 @@ final class WorldStore: SyncObjectStore {
 
     /// Shows this device other bytes under some names, or none; what is there stays there.
     func show(_ objects: [String: Data?]) { lies.withLock { $0 = objects } }
+
+    /// Has `body` run after each creation, before its answer arrives.
+    func afterCreation(_ body: @escaping @Sendable (_ name: String) async throws -> Void) {
+        watcher.withLock { $0 = body }
+    }
 
     private func shown(_ name: String) -> Data? {
         lies.withLock { $0[name] } ?? objects.read(name)
@@ -99,7 +105,9 @@ final class WorldStore: SyncObjectStore {
     }
 
     func create(_ name: String, _ bytes: Data) async throws -> Bool {
-        try call { objects.create(name, bytes) }
+        let isNew = try call { objects.create(name, bytes) }
+        try await watcher.withLock { $0 }?(name)
+        return isNew
     }
 
     func read(_ name: String) async throws -> Data? { try call { shown(name) } }

@@ -121,6 +121,41 @@ import Testing
         #expect(try laptop.rows() == phone.rows())
     }
 
+    @Test
+    func `what is written while a device's log begins is sent, and held back everywhere alike`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await work(phone, laptop)
+        try await write(phone, "INSERT INTO parent VALUES ('r', 1, 'x')")
+        try await Task.sleep(for: .milliseconds(5))
+        try await write(laptop, "INSERT INTO parent VALUES ('p', 1, 'x')")
+        for device in [phone, laptop, phone] { try await device.engine.syncOnce() }
+        try await Task.sleep(for: .milliseconds(5))
+        try await write(phone, "INSERT INTO parent VALUES ('q', 1, 'w')")
+        try await phone.engine.syncOnce()
+
+        let tablet = try WorldDevice("d2", objects)
+        tablet.store.afterCreation { [queue = tablet.queue] name in
+            guard name.contains("/s/") else { return }
+            try await queue.write { db in
+                try db.executeStatements(
+                    "DELETE FROM parent WHERE id = 'r'; UPDATE parent SET code = 'x' WHERE id = 'q'"
+                )
+            }
+        }
+        try await join(tablet, phone)
+        for device in devices + [tablet] + devices { try await device.engine.syncOnce() }
+        for device in devices + [tablet] {
+            let shown = try await device.queue.read { db in
+                try db.strings("SELECT id || code FROM parent ORDER BY id")
+            }
+            #expect(shown == ["px"])
+            #expect(try device.engine.conflicts(in: "parent").map(\.key) == [[.text("q")]])
+        }
+    }
+
     @Test func `clocks are forgotten when all have applied what they are of`() async throws {
         let devices = try await group(3)
         try await write(devices[1], "INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 1, NULL)")
