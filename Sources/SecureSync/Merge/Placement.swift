@@ -41,15 +41,16 @@ struct Placement {
         }
     }
 
-    /// Returns the rows that their tables would refuse, of those that influence others although
-    /// they are not in their table: whether they count must not depend on whether they ever were.
+    /// Returns the rows that their tables would refuse, of those that are held back: whether they
+    /// count must not depend on whether they ever were in their table.
     private func probe() throws -> [Settlement.Row] {
         try settlement.rows.all.filter { row in
             let table = settlement.tables[row.id.table]
-            guard table.shape.hasChecks, let values = row.values,
-                row.standing == .duplicate || row.standing == .waiting,
-                row.shown != values,
-                row.parkedValues != values || (row.parkedStanding ?? .absent) < .duplicate
+            guard table.shape.hasChecks, let values = row.values, row.shown != values,
+                [.orphan, .duplicate, .waiting].contains(row.standing),
+                // Not for the same values again, unless a migration may have brought a CHECK.
+                row.isStale || row.parkedValues != values
+                    || (row.parkedStanding ?? .absent) < .orphan
             else { return false }
             try db.startSavePoint(Self.savepoint)
             defer {

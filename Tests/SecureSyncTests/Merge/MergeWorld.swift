@@ -60,8 +60,9 @@ final class MergeWorld {
         }
     }
 
-    /// Runs statements, each of which may be refused, and publishes what they changed.
-    func write(_ member: Int, _ statements: [String]) throws {
+    /// Runs statements, each of which may be refused, and publishes what they changed; before it,
+    /// the engine may start again.
+    func write(_ member: Int, _ statements: [String], restarting: Bool = false) throws {
         let file = files[member]
         try file.write {
             try file.db.executeStatements("PRAGMA defer_foreign_keys = OFF")
@@ -71,6 +72,7 @@ final class MergeWorld {
                 {}
             }
         }
+        if restarting { try file.restart() }
         try publish(member)
     }
 

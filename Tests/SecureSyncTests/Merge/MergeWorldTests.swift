@@ -24,6 +24,27 @@ import Testing
         #expect(met == [.refused, .orphan, .duplicate, .waiting, .visible])
     }
 
+    @Test func `a row without its parent that breaks a CHECK is refused, whatever came first`()
+        throws
+    {
+        let world = try MergeWorld(members: 3, clockOffsets: [0, 0, 0])
+        try world.write(0, ["INSERT INTO note (id) VALUES ('n')"])
+        try world.deliverAll { _ in 0 }
+        try world.write(1, ["DELETE FROM note"])
+        try world.write(0, ["INSERT INTO item (id, note, low, high) VALUES ('i', 'n', 1, 5)"])
+        try world.deliver(from: 0, to: 2)
+        try world.write(0, ["UPDATE item SET low = 4"])
+        try world.write(2, ["UPDATE item SET high = 2"])
+        for (sender, member) in [(0, 1), (0, 1), (2, 1)] {
+            try world.deliver(from: sender, to: member)
+            #expect(try world.look(member, "member \(member) after \(sender)"))
+        }
+        try world.deliverAll { _ in 0 }
+        for member in 0..<3 { #expect(try world.look(member, "the end, member \(member)")) }
+        let parked = try world.files[1].capture.parkedRows(in: world.files[1].db)
+        #expect(parked.map(\.standing) == [.refused])
+    }
+
     private static func run(_ seed: UInt64, _ met: inout Set<Standing>) throws -> Bool {
         var random = SplitMix64(seed: seed)
         let members = Int.random(in: 2...4, using: &random)
@@ -38,7 +59,9 @@ import Testing
                 try world.deliver(from: sender, to: member)
             } else {
                 let count = Int.random(in: 1...5, using: &random)
-                try world.write(member, (0..<count).map { _ in statement(&random) })
+                try world.write(
+                    member, (0..<count).map { _ in statement(&random) },
+                    restarting: Int.random(in: 0..<4, using: &random) == 0)
             }
             if Int.random(in: 0..<3, using: &random) == 0 {
                 met.formUnion(try MergeWorld.rows(of: world.files[member]).values.map(\.standing))
