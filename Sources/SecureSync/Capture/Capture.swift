@@ -49,6 +49,7 @@ package struct Capture: Sendable {
         try requireKnownFormat(in: db)
         for (declaration, reading) in readings {
             try requireNamedRows(of: reading, in: db)
+            try requireSyncedReferrers(of: reading, among: readings, in: db)
             _ = try groups(of: reading, declaration)
             try Bookkeeping.register(
                 reading.name, keyCount: reading.key.count,
@@ -211,6 +212,26 @@ package struct Capture: Sendable {
                     "the column \"\(column)\" of its key is NULL in some rows; give them a value, and declare it NOT NULL"
                 )
             }
+        }
+    }
+
+    /// A row that others have deleted has to go, and one that is replaced goes for a moment: rows of
+    /// another table would forbid it, or go with it.
+    private func requireSyncedReferrers(
+        of reading: TableReading, among readings: [Reading], in db: SecureDatabaseStore
+    ) throws {
+        let referrers = try db.allRows(
+            """
+            SELECT DISTINCT t.name FROM main.sqlite_schema AS t,
+                pragma_foreign_key_list(t.name, 'main') AS k
+            WHERE t.type = 'table' AND k."table" = ? COLLATE NOCASE
+            """, [.text(reading.name)], columns: 1)
+        for case .text(let name)? in referrers.map(\.first)
+        where !readings.contains(where: { $0.reading.name.isSameName(as: name) }) {
+            throw SyncError.unsuitableTable(
+                reading.name,
+                "the table \"\(name)\", which is not synced, refers to it; sync that too, or declare it "
+                    + "without the foreign key")
         }
     }
 

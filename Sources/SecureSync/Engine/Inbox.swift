@@ -68,8 +68,10 @@ struct Inbox {
             if limits != before { hasMoved = true }
         }
         try await findWithheld()
+        // The beginning of a transaction whose end is not there yet says nothing; its writer may
+        // never come back.
         let rest = logs.values.filter { log in
-            log.listed.contains { $0 <= limits[log.member] ?? .max }
+            log.next != nil && log.listed.contains { $0 <= limits[log.member] ?? .max }
         }
         outcome.isComplete = outcome.failures.isEmpty && rest.isEmpty
         if !adopts, let adopted {
@@ -119,7 +121,7 @@ struct Inbox {
         }
         guard adopts, let adopted else { return }
         // One that has signed it was removed before, and this file did not know.
-        guard keys.mayDeclare(adopted.writer, adopted.number) else { throw NeedsSnapshot() }
+        guard try keys.mayDeclare(adopted.writer, adopted.number) else { throw NeedsSnapshot() }
         // Logs have begun with snapshots that are gone.
         if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
     }

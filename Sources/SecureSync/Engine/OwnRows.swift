@@ -37,9 +37,9 @@ struct OwnRows {
         }
     }
 
+    /// An edit has a column with another stamp; a row of a key alone is only ever inserted.
     static func isInsertion(_ change: RowChange) -> Bool {
-        change.life.isAlive && !change.registers.isEmpty
-            && change.registers.allSatisfy { $0.stamp == change.life.stamp }
+        change.life.isAlive && change.registers.allSatisfy { $0.stamp == change.life.stamp }
     }
 
     func early(_ change: RowChange) -> RowChange { Self.begun(change, at: earlyStamp) }

@@ -27,13 +27,16 @@ struct SnapshotStore: Sendable {
             object = try SealedObject(reading: bytes, .snapshot)
             let header = object.header
             guard header.group == keys.group, header.number == number,
-                keys.mayDeclare(header.member, number)
+                try keys.mayDeclare(header.member, number)
             else { return nil }
             try object.verify { keys.isValid($0, for: $1, by: header.member) }
         } catch is CBORError {
             return nil
         } catch is NewerFormat {
             throw SyncError.newerFormat(name)
+        }
+        guard keys.isCurrent || keys.hasKey(ofEpoch: object.header.epoch) else {
+            throw GroupKeys.Outdated()
         }
         do {
             let content = try object.open(key: try keys.key(ofEpoch: object.header.epoch))

@@ -33,12 +33,15 @@ extension SyncEngine {
     private func syncedRounds() async throws -> SyncReport {
         var report = SyncReport()
         var (forks, loads) = (0, 0)
+        var isCurrent = false
         while true {
             let group = try await currentGroup()
             if try await goOn(after: group) { continue }
             try await rotateIfDue(group)
             try await keepChain(of: group)
-            let keys = try await group.keys()
+            var keys = try await group.keys()
+            keys.isCurrent = isCurrent
+            isCurrent = false
             do {
                 try await beginLog(keys, &report)
                 let failures = try await round(keys, &report)
@@ -47,6 +50,10 @@ extension SyncEngine {
                 if try await keepChain(of: group) { continue }
                 if let failure = failures.first { throw failure }
                 return report
+            } catch is GroupKeys.Outdated {
+                // A snapshot of an unknown member is void only if the chain still does not name it.
+                try await group.refresh()
+                isCurrent = try await !keepChain(of: group)
             } catch is Inbox.NeedsSnapshot {
                 loads += 1
                 guard loads < 10 else { throw SyncError.otherEngine }

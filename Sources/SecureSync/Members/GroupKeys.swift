@@ -8,6 +8,13 @@ package struct GroupKeys: Sendable {
     private let own: MemberKeys
     private let state: MembershipState
     private let keys: [UInt64: DataEncryptionKey]
+    /// Whether the chain was read after all that is judged by it, so that a member or a key that it
+    /// does not name is none of the group's.
+    var isCurrent = true
+
+    /// The chain has to be read again: something was written by a member, or under a key, that has
+    /// come since.
+    struct Outdated: Error {}
 
     init(
         group: Data, own: MemberKeys, state: MembershipState,
@@ -29,13 +36,21 @@ package struct GroupKeys: Sendable {
     package var removed: [MemberID: UInt64] { state.removed.mapValues(\.number) }
 
     /// Whether a member may sign snapshot `number`: one that is gone may have signed earlier ones.
-    package func mayDeclare(_ member: MemberID, _ number: UInt64) -> Bool {
-        guard state.member(member)?.kind == .device else { return false }
+    ///
+    /// - Throws: `Outdated`.
+    package func mayDeclare(_ member: MemberID, _ number: UInt64) throws -> Bool {
+        guard let known = state.member(member) else {
+            guard isCurrent else { throw Outdated() }
+            return false
+        }
+        guard known.kind == .device else { return false }
         return state.lastSnapshots[member].map { number <= $0 } ?? true
     }
 
     /// Whether this member has founded the group.
     package var isFounder: Bool { state.everyone.first?.id == member }
+
+    func hasKey(ofEpoch number: UInt64) -> Bool { keys[number] != nil }
 
     package func key(ofEpoch number: UInt64) throws -> DataEncryptionKey {
         guard let key = keys[number] else { throw CBORError("its key is not known") }

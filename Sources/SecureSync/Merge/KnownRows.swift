@@ -35,7 +35,9 @@ package final class KnownRows {
 
     /// The values of a change's row, by the keys of its columns' names; nil if there is none.
     func values(of change: RowChange) throws -> [String: SQLiteValue]? {
-        guard let table = tables[change.table.sqlNameKey] else { return nil }
+        guard let table = tables[change.table.sqlNameKey],
+            table.shape.key.count == change.key.count
+        else { return nil }
         let found =
             try table.rows.row(of: change.key)?.columns
             ?? parked.entry(table.shape.number, RowKey(change.key))?.values

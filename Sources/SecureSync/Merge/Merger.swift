@@ -215,7 +215,9 @@ final class Merger {
     /// Takes up what waited for a migration, and looks at all parked rows again.
     func takeUpLater() throws {
         for (change, entry) in try later.all() {
-            guard let table = table(of: change) else { continue }
+            guard let table = table(of: change), change.key.count == table.keyCount else {
+                continue
+            }
             try later.remove(entry)
             try join(try known(change, table), table, isLate: true)
         }

@@ -75,10 +75,14 @@ extension Capture {
     ) -> RowChange {
         RowChange(
             table: shape.name, key: key, life: .init(stamp: clock.life, isAlive: true),
-            registers: shape.groups.map { group in
-                let stamps = group.compactMap { shape.columnNumbers[$0] }.map { clock[$0] }
-                return .init(
-                    columns: group, values: group.map(value), stamp: stamps.max() ?? clock.life)
+            registers: shape.groups.flatMap { group -> [RowChange.Register] in
+                // A column that a migration has added to the group is older than the others.
+                let stamps = group.map { shape.columnNumbers[$0].map { clock[$0] } ?? clock.life }
+                return Set(stamps).sorted().map { stamp in
+                    let columns = zip(group, stamps).filter { $0.1 == stamp }.map(\.0)
+                    return RowChange.Register(
+                        columns: columns, values: columns.map(value), stamp: stamp)
+                }
             })
     }
 
