@@ -123,7 +123,7 @@ struct AdversaryGroup {
 
     /// What is in each column of each row.
     static func cells(of device: WorldDevice) throws -> Set<String> {
-        let keys = ["parent": 1, "child": 1, "setting": 2, "pair": 1]
+        let keys = ["parent": 1, "child": 1, "setting": 2, "pair": 1, "link": 2]
         return try device.queue.read { db in
             var cells: Set<String> = []
             for (table, columns) in WorldDevice.columns {

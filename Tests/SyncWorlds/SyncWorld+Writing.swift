@@ -9,11 +9,12 @@ extension SyncWorld {
         let token = Int64(random.next() >> 8)
         let isPair = device.isOriginal && chance(40)
         let entry = chance(30) ? "e\(random.next() >> 16)" : nil
+        let table = chance(50) ? "setting (name, place)" : "link (source, target)"
         try device.queue.write { db in
             for statement in statements { try db.executeUpdate(statement) }
             if let entry {
                 try db.executeUpdate(
-                    "INSERT INTO setting (name, place) VALUES (?, 0)", values: [entry])
+                    "INSERT INTO \(table) VALUES (?, 0)", values: [entry])
             }
             guard isPair else { return }
             for half in ["l", "r"] {
@@ -33,7 +34,7 @@ extension SyncWorld {
         let known = "(SELECT id FROM parent ORDER BY id LIMIT 1 OFFSET \(below(3)))"
         let pair = "\(below(50))"
         if device.version == .second, chance(35) { return laterStatement(parent, value) }
-        switch below(14) {
+        switch below(16) {
         case 0, 1:
             return """
                 INSERT INTO parent (id, name, code) VALUES (\(parent), \(value), \(code))
@@ -57,7 +58,9 @@ extension SyncWorld {
                 REPLACE INTO setting (name, place, value, other)
                 VALUES ('s\(below(3))', 1, \(value), \(pair))
                 """
-        default: return "DELETE FROM setting WHERE name = 's\(below(3))'"
+        case 13: return "DELETE FROM setting WHERE name = 's\(below(3))'"
+        case 14: return "INSERT OR IGNORE INTO link VALUES (\(parent), 'l\(below(2))')"
+        default: return "DELETE FROM link WHERE source = \(parent)"
         }
     }
 

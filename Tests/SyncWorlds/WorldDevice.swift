@@ -29,6 +29,7 @@ final class WorldDevice {
         tables.add("child", together: [["a", "b"]])
         tables.add("setting", merging: .row)
         tables.add("pair")
+        tables.add("link")
         if version == .second {
             tables.add("tag")
             tables.add(keyValueStore: "world")
@@ -54,6 +55,8 @@ final class WorldDevice {
           PRIMARY KEY (name, place)) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS pair (
           id TEXT PRIMARY KEY NOT NULL, token INTEGER);
+        CREATE TABLE IF NOT EXISTS link (
+          source TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (source, target)) WITHOUT ROWID;
         """
 
     static let migration = """
@@ -208,6 +211,7 @@ final class WorldDevice {
     static let columns = [
         "parent": ["id", "name", "code"], "child": ["id", "parent", "text", "a", "b"],
         "setting": ["name", "place", "value", "other"], "pair": ["id", "token"],
+        "link": ["source", "target"],
     ]
 
     static let keyValueTable = "securestorage_kv_1"

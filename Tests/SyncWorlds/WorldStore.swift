@@ -50,7 +50,7 @@ final class WorldStore: SyncObjectStore {
     let objects: WorldObjects
     private let faults = Locked(Faults())
     private let lies = Locked([String: Data?]())
-    private let watcher = Locked<(@Sendable (String) async throws -> Void)?>(nil)
+    private let watcher = Locked<Watcher?>(nil)
 
     struct Faults {
         var random = SplitMix64(seed: 0)
@@ -68,10 +68,14 @@ final class WorldStore: SyncObjectStore {
     /// Shows this device other bytes under some names, or none; what is there stays there.
     func show(_ objects: [String: Data?]) { lies.withLock { $0 = objects } }
 
-    /// Has `body` run after each creation, before its answer arrives.
-    func afterCreation(_ body: @escaping @Sendable (_ name: String) async throws -> Void) {
-        watcher.withLock { $0 = body }
+    /// What runs before and after each creation of an object.
+    struct Watcher: Sendable {
+        typealias Body = @Sendable (_ name: String) async throws -> Void
+        var before: Body = { _ in }
+        var after: Body = { _ in }
     }
+
+    func watchCreations(_ new: Watcher?) { watcher.withLock { $0 = new } }
 
     private func shown(_ name: String) -> Data? {
         lies.withLock { $0[name] } ?? objects.read(name)
@@ -105,8 +109,10 @@ final class WorldStore: SyncObjectStore {
     }
 
     func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        let watcher = watcher.withLock { $0 }
+        try await watcher?.before(name)
         let isNew = try call { objects.create(name, bytes) }
-        try await watcher.withLock { $0 }?(name)
+        try await watcher?.after(name)
         return isNew
     }
 

@@ -55,8 +55,7 @@ extension Capture {
     package func forgetHistory(in db: SecureDatabaseStore) throws {
         _ = try stampAndSettle(in: db)
         let (rows, later) = (try KnownRows(self, in: db), LaterChanges(db: db))
-        let tables = Set(try shapes(in: db).map(\.name.sqlNameKey))
-        for (change, entry) in try later.all() where tables.contains(change.table.sqlNameKey) {
+        for (change, entry) in try later.all() where rows.canHave(change) {
             try later.remove(entry)
             if try rows.life(of: change) == change.life.stamp {
                 try later.add(Floor(time: .max).reduced(change))

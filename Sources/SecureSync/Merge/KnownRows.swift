@@ -25,6 +25,11 @@ package final class KnownRows {
         }
     }
 
+    /// Whether the change's table is there, with such a key.
+    func canHave(_ change: RowChange) -> Bool {
+        tables[change.table.sqlNameKey]?.shape.key.count == change.key.count
+    }
+
     /// The birth of a change's row; nil if there is none.
     package func life(of change: RowChange) throws -> Stamp? {
         guard let table = tables[change.table.sqlNameKey], try values(of: change) != nil else {
@@ -35,9 +40,7 @@ package final class KnownRows {
 
     /// The values of a change's row, by the keys of its columns' names; nil if there is none.
     func values(of change: RowChange) throws -> [String: SQLiteValue]? {
-        guard let table = tables[change.table.sqlNameKey],
-            table.shape.key.count == change.key.count
-        else { return nil }
+        guard let table = tables[change.table.sqlNameKey], canHave(change) else { return nil }
         let found =
             try table.rows.row(of: change.key)?.columns
             ?? parked.entry(table.shape.number, RowKey(change.key))?.values

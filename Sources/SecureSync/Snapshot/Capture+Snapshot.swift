@@ -192,9 +192,8 @@ extension Capture {
     /// says so may be forgotten now, and the values would make a row of nothing else.
     private func forgetLaterOfEndedRows(in db: SecureDatabaseStore) throws {
         let later = LaterChanges(db: db)
-        let tables = Set(try shapes(in: db).map(\.name.sqlNameKey))
         let rows = try KnownRows(self, in: db)
-        for (change, entry) in try later.all() where tables.contains(change.table.sqlNameKey) {
+        for (change, entry) in try later.all() where rows.canHave(change) {
             if try rows.life(of: change) != change.life.stamp { try later.remove(entry) }
         }
     }

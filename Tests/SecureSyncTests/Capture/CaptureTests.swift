@@ -45,6 +45,10 @@ import TestSupport
         ("CREATE TABLE t (id TEXT PRIMARY KEY, a REFERENCES u ON DELETE RESTRICT)", "RESTRICT"),
         ("CREATE TABLE t (id TEXT PRIMARY KEY, a REFERENCES u ON UPDATE SET NULL)", "SET NULL"),
         ("CREATE TABLE t (id TEXT PRIMARY KEY, a REFERENCES u)", "not synced"),
+        (
+            "CREATE TABLE t (id TEXT PRIMARY KEY); CREATE TABLE u (id, a REFERENCES T)",
+            "\"u\", which is not synced, refers to it"
+        ),
     ])
     func `a table that cannot be synced is refused with the reason`(
         schema: String, reason: String

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import SecureSync
 import TestSupport
 import Testing
@@ -98,10 +99,12 @@ import Testing
             """
             INSERT INTO parent VALUES ('a', 'own', NULL), ('b', 'own', NULL);
             INSERT INTO child VALUES (x'01', 'b', 'own', 1, 1);
+            INSERT INTO link VALUES ('b', 'a');
             """)
         try await join(laptop, phone)
         try await phone.engine.syncOnce()
         #expect(try laptop.rows() == phone.rows())
+        #expect(try phone.rows().contains("link 'b' 'a'"))
         let names = try await phone.queue.read { db in
             try db.strings("SELECT id || ' ' || name FROM parent ORDER BY id")
         }
@@ -137,14 +140,18 @@ import Testing
         try await phone.engine.syncOnce()
 
         let tablet = try WorldDevice("d2", objects)
-        tablet.store.afterCreation { [queue = tablet.queue] name in
-            guard name.contains("/s/") else { return }
-            try await queue.write { db in
-                try db.executeStatements(
-                    "DELETE FROM parent WHERE id = 'r'; UPDATE parent SET code = 'x' WHERE id = 'q'"
-                )
-            }
-        }
+        let queue = tablet.queue
+        tablet.store.watchCreations(
+            .init(after: { name in
+                guard name.contains("/s/") else { return }
+                try await queue.write { db in
+                    try db.executeStatements(
+                        """
+                        DELETE FROM parent WHERE id = 'r';
+                        UPDATE parent SET code = 'x' WHERE id = 'q'
+                        """)
+                }
+            }))
         try await join(tablet, phone)
         for device in devices + [tablet] + devices { try await device.engine.syncOnce() }
         for device in devices + [tablet] {
@@ -247,5 +254,59 @@ import Testing
         for calls in all {
             #expect(try phone.rows().contains("parent '\(calls)' 'second' NULL"), "\(calls) calls")
         }
+    }
+
+    @Test func `of two devices that enter at once, both are in the group`() async throws {
+        let phone = try await group(1)[0]
+        let (first, second) = (try WorldDevice("d1", objects), try WorldDevice("d2", objects))
+        let codes = [try await phone.engine.invite(.once), try await phone.engine.invite(.once)]
+        try await second.engine.join(codes[1], deviceName: "d2", localRows: .keep)
+        let (engine, hasEntered) = (first.engine, Locked(false))
+        // The other one comes when this one has read who is in the group.
+        second.store.watchCreations(
+            .init(before: { name in
+                guard name.contains("/s/"), !hasEntered.withLock({ $0 }) else { return }
+                hasEntered.withLock { $0 = true }
+                try await engine.join(codes[0], deviceName: "d1", localRows: .keep)
+                try await engine.syncOnce()
+            }))
+        try await second.engine.syncOnce()
+        #expect(hasEntered.withLock { $0 })
+        for device in [phone, first, second] {
+            try await write(device, "INSERT INTO parent VALUES ('\(device.name)', 1, NULL)")
+        }
+        for _ in 0..<2 {
+            for device in [phone, first, second] { try await device.engine.syncOnce() }
+        }
+        for device in [phone, first, second] {
+            #expect(try device.rows().filter { $0.hasPrefix("parent") }.count == 3)
+        }
+    }
+
+    @Test func `a transaction that its writer has not sent to its end keeps nobody from joining`()
+        async throws
+    {
+        let devices = try await group(2)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await write(
+            laptop,
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO setting SELECT 'large', i, i, i FROM n
+            """)
+        let before = Set(objects.names)
+        try await laptop.engine.syncOnce()
+        let batches = Set(objects.names).subtracting(before).filter { $0.contains("/d/") }.sorted()
+        #expect(batches.count > 1)
+        let (last, all) = (try #require(batches.last), objects.all)
+        objects.set(last, nil)
+        let tablet = try WorldDevice("d2", objects)
+        try await write(tablet, "INSERT INTO parent VALUES ('tablet', 1, NULL)")
+        try await join(tablet, phone)
+        try await phone.engine.syncOnce()
+        for device in [phone, tablet] { #expect(try device.rows() == ["parent 'tablet' '1' NULL"]) }
+        objects.set(last, all[last])
+        for device in [phone, tablet, laptop] { try await device.engine.syncOnce() }
+        for device in [phone, tablet, laptop] { #expect(try device.rows().count == 3001) }
     }
 }

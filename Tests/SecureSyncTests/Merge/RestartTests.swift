@@ -106,6 +106,21 @@ import Testing
         #expect(try old.db.strings("SELECT b FROM t") == ["3"])
     }
 
+    @Test func `what came for a key of other columns waits, and stops nothing`() throws {
+        let wide = try CapturedFile(
+            "CREATE TABLE t (id TEXT NOT NULL, place INTEGER NOT NULL, a, PRIMARY KEY (id, place))",
+            member: .numbered(2)
+        ) { $0.add("t") }
+        let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", tables: "t")
+        try wide.run("INSERT INTO t VALUES ('k', 1, 'x')")
+        let changes = try wide.stamped()
+        #expect(try file.write { try file.capture.apply(changes, in: file.db) }.later == 1)
+        try file.restart()
+        try file.write { try file.capture.forget(through: Floor(time: 1), in: file.db) }
+        #expect(try file.db.strings("SELECT id FROM t").isEmpty)
+        #expect(try file.db.strings("SELECT tbl FROM securestorage_sync_later") == ["t"])
+    }
+
     // MARK: - Another group
 
     @Test func `values that wait go into a new group, as old as their rows`() throws {

@@ -129,4 +129,21 @@ import Testing
         }
         #expect(rows == ["stays 2"])
     }
+
+    @Test func `a column that a migration has added keeps its stamp beside the others of its row`()
+        throws
+    {
+        let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)") {
+            $0.add("t", merging: .row)
+        }
+        try file.run("INSERT INTO t VALUES ('k', 1, 2)")
+        _ = try file.stamped()
+        try file.run("UPDATE t SET a = 3")
+        _ = try file.stamped(clockOffset: 60_000)
+        try file.run("ALTER TABLE t ADD COLUMN c DEFAULT 7")
+        try file.restart()
+        let row = try #require(try rows(file).first)
+        #expect(row.registers.map(\.columns) == [["c"], ["a", "b"]])
+        #expect(row.registers.map { $0.stamp == row.life.stamp } == [true, false])
+    }
 }
