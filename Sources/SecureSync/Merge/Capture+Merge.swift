@@ -140,8 +140,9 @@ extension Capture {
     }
 
     /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
-    /// unique value, the order of their births may not be known any more. Nothing may wait for a
-    /// stamp.
+    /// unique value, the order of their births may not be known any more.
+    ///
+    /// Nothing may wait for a stamp.
     package func settleAll(in db: SecureDatabaseStore) throws {
         guard try !ParkedRows(db: db).tables().isEmpty else { return }
         _ = try merging(in: db) { try $0.noteAllParked() }
