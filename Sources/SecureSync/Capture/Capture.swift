@@ -215,8 +215,8 @@ package struct Capture: Sendable {
         }
     }
 
-    /// A row that others have deleted has to go, and one that is replaced goes for a moment: rows of
-    /// another table would forbid it, or go with it.
+    /// Rows of a table that is not synced would keep a row that others have deleted from going, or
+    /// go with it, also with one that is taken out for a moment.
     private func requireSyncedReferrers(
         of reading: TableReading, among readings: [Reading], in db: SecureDatabaseStore
     ) throws {
