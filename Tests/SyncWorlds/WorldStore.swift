@@ -75,7 +75,7 @@ final class WorldStore: SyncObjectStore {
         var after: Body = { _ in }
     }
 
-    func watchCreations(_ new: Watcher?) { watcher.withLock { $0 = new } }
+    func watchCreations(_ new: Watcher) { watcher.withLock { $0 = new } }
 
     private func shown(_ name: String) -> Data? {
         lies.withLock { $0[name] } ?? objects.read(name)

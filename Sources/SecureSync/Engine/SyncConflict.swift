@@ -11,7 +11,8 @@ public struct SyncConflict: Sendable, Equatable {
     public enum Reason: Sendable, Hashable {
         /// Another value of the same column, or of a column that wins or loses with it, is later.
         case overwritten
-        /// The row was deleted.
+        /// The row was deleted; or it, or a value of it, was held back when the file went into
+        /// another group.
         case deleted
         /// The row was inserted again, or twice; the later insertion is what is seen.
         case replaced

@@ -6,7 +6,7 @@ import SecureStorage
 ///   the key of the row that it collides with. `_parked_place`: their values in UNIQUE constraints
 ///   and references, by which they are found; see ``MergedTable/Place``.
 /// - `_later`: states of rows in tables and columns that this file does not have yet.
-/// - `_due`: one row while what waits has to be looked at again, after a migration.
+/// - `_due`: one row while what waits has to be looked at again, after an engine's start.
 /// - `_conflict`: what lost without having been seen by the winner.
 enum MergeTables {
     static func create(in db: SecureDatabaseStore) throws {
