@@ -30,6 +30,8 @@ public struct SchemaMigrations: Sendable {
     struct Step: Sendable {
         let name: String
         let checksum: String
+        /// Whether `SecureSync` sends what it writes.
+        let syncing: Bool
         let body: @Sendable (SecureDatabaseStore) throws -> Void
     }
 
@@ -43,11 +45,14 @@ public struct SchemaMigrations: Sendable {
     ///   - sql: Any number of statements, none of which begins or ends a transaction or a
     ///     savepoint. The checksum is the SHA-256 of this text, so that a later change to it is
     ///     detected.
-    public mutating func add(_ name: String, sql: String) {
+    ///   - syncing: Whether what the step writes to tables that `SecureSync` syncs reaches the
+    ///     other devices. Default: no, since each runs the same step. Yes for one that changes
+    ///     values which are there already, or makes rows that are others on each device.
+    public mutating func add(_ name: String, sql: String, syncing: Bool = false) {
         steps.append(
             Step(
                 name: name,
-                checksum: Hex.text(SHA256.hash(data: Data(sql.utf8))),
+                checksum: Hex.text(SHA256.hash(data: Data(sql.utf8))), syncing: syncing,
                 body: { try $0.executeStatements(sql) }))
     }
 
@@ -57,14 +62,17 @@ public struct SchemaMigrations: Sendable {
     ///   - name: The name under which the file records the step: not empty, and unique in the list.
     ///   - revision: Serves as the checksum, since the code has none. Files that were migrated with
     ///     another number are refused. Default: 1.
+    ///   - syncing: As for ``add(_:sql:syncing:)``.
     ///   - body: Runs in the step's transaction. It neither begins nor ends one;
     ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. Its effects outside the database are
     ///     not undone when the step fails, and happen again at the next attempt and in a rehearsal.
     public mutating func add(
-        _ name: String, revision: Int = 1,
+        _ name: String, revision: Int = 1, syncing: Bool = false,
         _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) {
-        steps.append(Step(name: name, checksum: "revision \(revision)", body: body))
+        steps.append(
+            Step(
+                name: name, checksum: "revision \(revision)", syncing: syncing, body: body))
     }
 
     /// Runs the steps not yet applied to the file, each in its own transaction.

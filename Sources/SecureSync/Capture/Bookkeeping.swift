@@ -57,9 +57,10 @@ enum Bookkeeping {
     }
 
     /// Returns the number of a table, which it keeps as long as it has the name; gives it one the
-    /// first time, and gives its columns theirs.
+    /// first time, and gives its columns theirs. A column that was renamed keeps its number.
     static func register(
-        _ table: String, keyCount: Int, columns: [String], in db: SecureDatabaseStore
+        _ table: String, keyCount: Int, columns: [String], formerly: [String: String],
+        in db: SecureDatabaseStore
     ) throws {
         try db.executeUpdate(
             "INSERT OR IGNORE INTO main.securestorage_sync_table (name, keys) VALUES (?, ?)",
@@ -78,6 +79,13 @@ enum Bookkeeping {
                 UPDATE main.securestorage_sync_table SET keys = \(keyCount),
                     compact_at = \(compactionLimit) WHERE number = \(number);
                 """)
+        }
+        for (old, new) in formerly.sorted(by: { $0.key < $1.key }) {
+            try db.executeUpdate(
+                """
+                UPDATE OR IGNORE main.securestorage_sync_column SET name = ?3
+                WHERE tbl = ?1 AND name = ?2
+                """, values: [number, old, new])
         }
         for column in columns {
             try db.executeUpdate(

@@ -70,11 +70,15 @@ extension Capture {
             values: [time])
     }
 
-    /// This machine's time in milliseconds since 1970, and never before what was promised.
-    package func now(in db: SecureDatabaseStore) throws -> UInt64 {
+    /// This machine's time in milliseconds since 1970.
+    package func machineTime(in db: SecureDatabaseStore) throws -> UInt64 {
         let time = clock(try db.int64(forQuery: "SELECT \(Bookkeeping.now)") ?? 0)
-        return max(
-            min(UInt64(max(time, 0)), Stamp.greatestClock >> 16), try promisedTime(in: db) >> 16)
+        return min(UInt64(max(time, 0)), Stamp.greatestClock >> 16)
+    }
+
+    /// This machine's time, and never before what was promised.
+    package func now(in db: SecureDatabaseStore) throws -> UInt64 {
+        max(try machineTime(in: db), try promisedTime(in: db) >> 16)
     }
 
     // MARK: - Rows

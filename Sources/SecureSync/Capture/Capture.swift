@@ -50,12 +50,10 @@ package struct Capture: Sendable {
         for (declaration, reading) in readings {
             try requireNamedRows(of: reading, in: db)
             try requireSyncedReferrers(of: reading, among: readings, in: db)
-            _ = try groups(of: reading, declaration)
+            let columns = try groups(of: reading, declaration).joined()
             try Bookkeeping.register(
-                reading.name, keyCount: reading.key.count,
-                columns: reading.columns.indices.filter {
-                    !reading.key.contains($0) && !reading.columns[$0].isGenerated
-                }.map { reading.columns[$0].name }, in: db)
+                reading.name, keyCount: reading.key.count, columns: columns.map { $0 },
+                formerly: try former(of: reading, declaration, among: columns.map { $0 }), in: db)
         }
         try SyncedTables.keep(readings.map { ($1.name, $0) }, in: db)
         var needed: [(name: String, sql: String)] = []
@@ -71,17 +69,6 @@ package struct Capture: Sendable {
         }
         for (name, sql) in needed where present[name] != sql { try db.executeUpdate(sql) }
         try db.executeUpdate("INSERT OR IGNORE INTO main.securestorage_sync_due (id) VALUES (1)")
-    }
-
-    /// Removes the triggers, and keeps marks and clocks.
-    ///
-    /// To be called before a migration, in its transaction: SQLite drops no column that a trigger
-    /// names. Nothing is captured until ``install(in:)``. What was marked before has to be stamped
-    /// first, since a column's new name is another column to a mark.
-    package func uninstall(in db: SecureDatabaseStore) throws {
-        for name in try Self.triggers(in: db).keys {
-            try db.executeUpdate("DROP TRIGGER main.\(name.sqlName)")
-        }
     }
 
     /// Checks that the triggers are those that ``install(in:)`` would make now.
@@ -165,7 +152,31 @@ package struct Capture: Sendable {
                 }
                 return key
             },
-            hasChecks: reading.hasChecks, columnNumbers: columnNumbers)
+            hasChecks: reading.hasChecks, columnNumbers: columnNumbers,
+            formerly: try former(of: reading, declaration, among: groups.flatMap { $0 }))
+    }
+
+    /// The names of columns now, by the keys of those that they had.
+    private func former(
+        of reading: TableReading, _ declaration: SyncedTables.Declaration, among columns: [String]
+    ) throws -> [String: String] {
+        var former: [String: String] = [:]
+        for (old, new) in declaration.formerly {
+            guard let column = columns.first(where: { $0.isSameName(as: new) }) else {
+                throw SyncError.unsuitableTable(
+                    declaration.table,
+                    "the column \"\(new)\", declared as formerly \"\(old)\", is not one beside its key"
+                )
+            }
+            guard !reading.columns.contains(where: { $0.name.isSameName(as: old) }) else {
+                throw SyncError.unsuitableTable(
+                    declaration.table,
+                    "it still has the column \"\(old)\", which is declared as a former name of "
+                        + "\"\(new)\"")
+            }
+            former[old.sqlNameKey] = column
+        }
+        return former
     }
 
     /// The columns that travel beside the key's, as the declaration groups them.
@@ -250,7 +261,7 @@ package struct Capture: Sendable {
     }
 
     /// The library's triggers that are there now: texts by names.
-    private static func triggers(in db: SecureDatabaseStore) throws -> [String: String] {
+    static func triggers(in db: SecureDatabaseStore) throws -> [String: String] {
         var triggers: [String: String] = [:]
         try db.rows(
             "SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB 'securestorage_sync_[0-9]*'"

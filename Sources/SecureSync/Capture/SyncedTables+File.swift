@@ -15,6 +15,20 @@ extension SyncedTables {
         self = try database.read { try SyncedTables(in: $0) }
     }
 
+    /// Removes the triggers with which an engine captures what is written to synced tables.
+    ///
+    /// For a step of a migration that drops a column: SQLite drops none that a trigger names. What
+    /// was written before is still sent; nothing is captured from now on, until the next
+    /// ``SyncEngine`` is created on the file. Does nothing on a file that was never synced.
+    ///
+    /// - Parameter db: In a write transaction, such as that of a migration.
+    /// - Throws: The errors of the database.
+    public static func removeTriggers(in db: SecureDatabaseStore) throws {
+        for name in try Capture.triggers(in: db).keys {
+            try db.executeUpdate("DROP TRIGGER main.\(name.sqlName)")
+        }
+    }
+
     init(in db: SecureDatabaseStore) throws {
         self.init()
         guard try db.tableExists(Self.table) else { return }
@@ -37,16 +51,21 @@ extension SyncedTables {
         var merging: String
         var together: [[String]]
         var ids: String
+        /// Missing if empty.
+        var formerly: [String: String]?
 
         init(_ declaration: Declaration) {
             (table, together) = (declaration.table, declaration.together)
             (merging, ids) = (declaration.merging.rawValue, declaration.ids.rawValue)
+            formerly = declaration.formerly.isEmpty ? nil : declaration.formerly
         }
 
         var declaration: Declaration? {
             guard let merging = Merging(rawValue: merging), let ids = Identifiers(rawValue: ids)
             else { return nil }
-            return Declaration(table: table, merging: merging, together: together, ids: ids)
+            return Declaration(
+                table: table, merging: merging, together: together, ids: ids,
+                formerly: formerly ?? [:])
         }
     }
 

@@ -12,10 +12,15 @@ public struct SyncedTables: Sendable {
     ///   - table: Its name in the main database.
     ///   - together: Columns that win or lose as one, each set without the key's.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
+    ///   - formerly: The names that columns have in earlier versions of the app, with those that
+    ///     they have now. Without it, a column that was renamed is another one.
     public mutating func add(
-        _ table: String, together: [[String]] = [], ids: Identifiers = .declared
+        _ table: String, together: [[String]] = [], ids: Identifiers = .declared,
+        formerly: [String: String] = [:]
     ) {
-        add(Declaration(table: table, merging: .columns, together: together, ids: ids))
+        add(
+            Declaration(
+                table: table, merging: .columns, together: together, ids: ids, formerly: formerly))
     }
 
     /// Syncs a table whose rows merge as `merging` says.
@@ -24,10 +29,14 @@ public struct SyncedTables: Sendable {
     ///   - table: Its name in the main database.
     ///   - merging: What wins or loses as one.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
+    ///   - formerly: As above.
     public mutating func add(
-        _ table: String, merging: Merging, ids: Identifiers = .declared
+        _ table: String, merging: Merging, ids: Identifiers = .declared,
+        formerly: [String: String] = [:]
     ) {
-        add(Declaration(table: table, merging: merging, together: [], ids: ids))
+        add(
+            Declaration(
+                table: table, merging: merging, together: [], ids: ids, formerly: formerly))
     }
 
     /// Syncs a key-value store under its name, key by key: of what devices put or remove under one
@@ -85,6 +94,8 @@ public struct SyncedTables: Sendable {
         package var merging: Merging
         package var together: [[String]]
         package var ids: Identifiers
+        /// The columns' names now, by those that they had.
+        package var formerly: [String: String] = [:]
 
         /// The store's name, if it is one.
         package var keyValueStore: String? { KeyValueStoreName.store(ofTable: table) }

@@ -24,11 +24,13 @@ package struct TableShape: Equatable, Sendable {
     ///
     /// A number is never given to another name, also when the column is dropped.
     package var columnNumbers: [String: Int64]
+    /// The names that columns have now, by the keys of those that they had.
+    package var formerly: [String: String]
 
     package init(
         name: String, table: String? = nil, number: Int64, key: [String], groups: [[String]],
         uniques: [Unique] = [], foreignKeys: [ForeignKey] = [], hasChecks: Bool = false,
-        columnNumbers: [String: Int64] = [:]
+        columnNumbers: [String: Int64] = [:], formerly: [String: String] = [:]
     ) {
         self.name = name
         self.table = table ?? name
@@ -39,6 +41,22 @@ package struct TableShape: Equatable, Sendable {
         self.foreignKeys = foreignKeys
         self.hasChecks = hasChecks
         self.columnNumbers = columnNumbers
+        self.formerly = formerly
+    }
+
+    /// The name that a column has now.
+    func currentName(_ column: String) -> String {
+        formerly.isEmpty ? column : formerly[column.sqlNameKey] ?? column
+    }
+
+    /// A change with the names that columns have now.
+    func renamed(_ change: RowChange) -> RowChange {
+        guard !formerly.isEmpty else { return change }
+        var change = change
+        for index in change.registers.indices {
+            change.registers[index].columns = change.registers[index].columns.map(currentName)
+        }
+        return change
     }
 
     /// Runs what reads rows of this table, and names it if one has a text that is none.

@@ -11,17 +11,19 @@ struct Inbox {
     private var logs: [MemberID: LogReader] = [:]
     /// The last batch that counts of each member whose log is at its end, as far as applied batches
     /// have said.
-    private var limits: [MemberID: UInt64] = [:]
+    var limits: [MemberID: UInt64] = [:]
     /// The snapshot whose floor counts in this file.
-    private var adopted: AdoptedSnapshot?
+    var adopted: AdoptedSnapshot?
+    /// Whether it counts for nobody else.
+    var isVoid = false
     /// The numbers of those after it.
-    private var snapshots: [UInt64] = []
+    var snapshots: [UInt64] = []
     /// The last number that the store has listed.
-    private var lastSnapshot: UInt64 = 0
+    var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
-    private var covered: Floor.Heads = [:]
+    var covered: Floor.Heads = [:]
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
-    private var adopts = false
+    var adopts = false
 
     /// What was done so far, also before an error.
     private(set) var outcome = Outcome()
@@ -105,29 +107,8 @@ struct Inbox {
         }
     }
 
-    private mutating func findSnapshots() async throws {
-        let reader = SnapshotStore(store: store, keys: keys)
-        let known = adopted?.number ?? 0
-        let listed = try await reader.numbers(after: known > 0 ? known - 1 : 0)
-        // It stays in the store at least until there are two newer ones.
-        if adopts, listed.isEmpty {
-            throw SyncError.storeHasForgotten(member: "snapshots", have: known, found: 0)
-        }
-        snapshots = listed.filter { $0 > known }
-        lastSnapshot = snapshots.last ?? adopted?.number ?? 0
-        covered = adopted?.manifest.declaration.heads ?? [:]
-        if let newest = try await reader.newest(of: snapshots) {
-            covered = covered.joined(with: newest.manifest.declaration.heads)
-        }
-        guard adopts, let adopted else { return }
-        // One that has signed it was removed before, and this file did not know.
-        guard try keys.mayDeclare(adopted.writer, adopted.number) else { throw NeedsSnapshot() }
-        // Logs have begun with snapshots that are gone.
-        if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
-    }
-
     /// Begins to read the logs that the adopted snapshot names.
-    private mutating func openLogs() async throws {
+    mutating func openLogs() async throws {
         guard let declaration = adopted?.manifest.declaration else { return }
         let members = Set(declaration.logs.keys).union(declaration.closed.keys)
             .filter { $0 != keys.member }
@@ -183,47 +164,6 @@ struct Inbox {
             limit = max(limit ?? 0, declaration.heads[member, default: 0])
         }
         return limit.map { max($0, mention, limits[member] ?? 0) }
-    }
-
-    /// Lets the next snapshot's floor count, if all that the snapshot contains is applied here.
-    private mutating func adoptNext() async throws -> Bool {
-        guard adopts, let number = snapshots.first else { return false }
-        let reader = SnapshotStore(store: store, keys: keys)
-        guard let found = try await reader.read(number) else {
-            snapshots.removeFirst()
-            return true
-        }
-        let (next, capture, keys) = (found.snapshot, capture, keys)
-        let declaration = next.manifest.declaration
-        let name = SyncNames.snapshot(group: keys.group, number: number)
-        // A member that counts has applied it, so it counts for all.
-        for (member, head) in declaration.heads {
-            if let limit = limits[member] { limits[member] = max(limit, head) }
-        }
-        if let adopted, number == adopted.number + 1, found.previous != adopted.hash {
-            throw SyncError.damaged(name, "it does not follow the snapshot before it")
-        }
-        let isAdopted = try await database.write { db in
-            let journal = SyncJournal(db)
-            let heads = try journal.heads()
-            let numbers = Dictionary(uniqueKeysWithValues: heads.map { ($0.member, $0.number) })
-            guard declaration.canBeAdopted(with: numbers) else { return false }
-            for head in heads where declaration.heads[head.member] == head.number {
-                guard next.manifest.logs[head.member]?.hash == head.hash else {
-                    throw SyncError.damaged(name, "it has seen another batch than the store shows")
-                }
-            }
-            try Outbox.seal(keys, capture, in: db)
-            try capture.forget(through: declaration.floor, in: db)
-            try journal.setAdopted(next)
-            return true
-        }
-        guard isAdopted else { return false }
-        snapshots.removeFirst()
-        adopted = next
-        try await openLogs()
-        if !declaration.isOpen(keys.member) { throw OtherCopy() }
-        return true
     }
 
     /// Finds out whether another copy of this file has gone on writing.

@@ -65,7 +65,7 @@ struct Outbox: Sendable {
         }
         // What is stamped from now on is later than what this batch says of its time.
         try capture.promise(upTo: now, in: journal.db)
-        (place.published, place.owesHeads) = (now, false)
+        (place.published, place.owesHeads) = (try capture.machineTime(in: journal.db), false)
         try journal.setPlace(place)
     }
 

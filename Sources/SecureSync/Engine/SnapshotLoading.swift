@@ -135,8 +135,8 @@ struct SnapshotLoading: Sendable {
         try capture.forget(through: declaration.floor, in: db)
         try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
 
-        let rows = OwnRows(own + new, of: place.member)
         let known = try KnownRows(capture, in: db)
+        let rows = OwnRows((own + new).map(known.renamed), of: place.member)
         var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
             let life = try known.life(of: change)
@@ -176,6 +176,18 @@ struct SnapshotLoading: Sendable {
         }
     }
 
+    /// Lists what waits for the rows in the conflicts, as far as the rows do not show it: the file
+    /// goes into another group; in a write transaction.
+    static func listPending(_ capture: Capture, in db: SecureDatabaseStore) throws {
+        let journal = SyncJournal(db)
+        guard let place = try journal.place() else { return }
+        let known = try KnownRows(capture, in: db)
+        let pending = try journal.takePending().map(known.renamed)
+        for change in OwnRows(pending, of: place.member).changes {
+            try capture.noteLost(change, .deleted, known, in: db)
+        }
+    }
+
     /// Puts onto the rows what only this file has written, once the logs are read; in a write
     /// transaction.
     ///
@@ -187,11 +199,11 @@ struct SnapshotLoading: Sendable {
         try Outbox.seal(keys, capture, in: db)
         guard let place = try journal.place(), let adopted = try journal.adopted() else { return }
         let declaration = adopted.manifest.declaration
-        let rows = OwnRows(try journal.takePending(), of: place.member)
+        let known = try KnownRows(capture, in: db)
+        let rows = OwnRows(try journal.takePending().map(known.renamed), of: place.member)
         let time = max(
             Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
         let anew = Stamp(time: min(time, Stamp.greatestTime), member: place.member)
-        let known = try KnownRows(capture, in: db)
         var standing: [RowChange] = []
         for change in rows.changes {
             let life = try known.life(of: change)
@@ -202,7 +214,9 @@ struct SnapshotLoading: Sendable {
                 if place.keepsRows, !isOurs { continue }
                 if isOurs { stands = stands.flatMap { $0.life.stamp > .floor ? $0 : nil } }
                 if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
-            } else if change.life.isAlive, !declaration.floor.isEdit(change, of: life) {
+            } else if change.life.isAlive, !declaration.floor.isEdit(change, of: life),
+                !known.isWhole(change)
+            {
                 // It would make a row of nothing but the edited columns.
                 stands = nil
             }

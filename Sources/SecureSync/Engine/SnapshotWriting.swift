@@ -27,22 +27,25 @@ struct SnapshotWriting: Sendable {
     let store: any SyncObjectStore
     let policy: SnapshotPolicy
 
-    private var snapshots: SnapshotStore { SnapshotStore(store: store, keys: keys) }
+    var snapshots: SnapshotStore { SnapshotStore(store: store, keys: keys) }
 
     /// Writes a snapshot if there is need for one, and removes what it makes superfluous.
     ///
+    /// - Parameter send: Brings sealed batches into the store.
     /// - Returns: Whether one was written.
-    /// - Throws: The errors of the database and of the store.
-    func runIfDue() async throws -> Bool {
-        let isDue = try await database.read { [policy] db in
+    /// - Throws: The errors of the database and of the store; what `send` throws.
+    func runIfDue(sending send: () async throws -> Void) async throws -> Bool {
+        let isDue = try await database.read { [policy, keys] db in
             let journal = SyncJournal(db)
             guard let adopted = try journal.adopted() else { return false }
+            // One that counts for nobody else has to be followed by one that does.
+            guard try keys.mayDeclare(adopted.writer, adopted.number) else { return true }
             let size = try journal.size(after: adopted.manifest.declaration.heads)
             return size.batches > policy.batches || size.bytes > policy.bytes
         }
         guard isDue else { return false }
         try await removeDrafts()
-        guard let (previous, next) = try await write() else { return false }
+        guard let (previous, next) = try await write(sending: send) else { return false }
         try await clean(previous: previous, next: next)
         return true
     }
@@ -111,20 +114,20 @@ struct SnapshotWriting: Sendable {
                 }), rows: .init(name: Data(), epoch: 0, parts: []))
     }
 
-    private func write() async throws -> (previous: AdoptedSnapshot, next: AdoptedSnapshot)? {
+    private func write(
+        sending send: () async throws -> Void
+    ) async throws -> (previous: AdoptedSnapshot, next: AdoptedSnapshot)? {
         let (capture, keys, policy) = (capture, keys, policy)
         let known = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
         let newer = try await snapshots.numbers(after: known)
         // One that counts is adopted first; others only take numbers.
         guard try await snapshots.newest(of: newer) == nil else { return nil }
-        let written = try await writeParts { db in
+        let written = try await writeSealed(sending: send) { db in
             let journal = SyncJournal(db)
-            // A row that waits for a stamp has a value under the stamp of the one before it, and
-            // batches that are not in the store would be in the snapshot.
-            guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil,
-                try !journal.hasPending(), try journal.outgoingSize().batches == 0
+            guard let adopted = try journal.adopted(), try !journal.hasPending(),
+                adopted.number == known
             else { return nil }
-            guard adopted.number == known else { return nil }
+            guard try capture.waitingMarks(in: db) == nil else { throw Unsealed() }
             var declaration = adopted.manifest.declaration
             declaration.number = newer.last ?? known
             let heads = Dictionary(
@@ -165,11 +168,30 @@ struct SnapshotWriting: Sendable {
         return (previous, next)
     }
 
+    /// A row waits for a stamp: its value is under the stamp of the one before it.
+    private struct Unsealed: Error {}
+
+    /// As ``writeParts(sending:_:)``, with the rows sealed right before they are read: an app may
+    /// write all the time.
+    private func writeSealed(
+        sending send: () async throws -> Void,
+        _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
+    ) async throws -> (previous: AdoptedSnapshot?, next: AdoptedSnapshot)? {
+        for _ in 0..<100 {
+            try await database.write { [capture, keys] db in
+                _ = try Outbox.seal(keys, capture, in: db)
+            }
+            do { return try await writeParts(sending: send, makeManifest) } catch is Unsealed {}
+        }
+        return nil
+    }
+
     /// Members whose logs are to be closed: removed ones, and those not heard for long.
     ///
     /// A clock that is wrong must not take others for silent: the time is that of this machine, but
-    /// not later than the last that any other has sent. A log that is closed by mistake costs its
-    /// owner a new start, and no data.
+    /// not later than the last that any other has sent. Nor its own: who has sent something since
+    /// the last snapshot is not silent. A log that is closed by mistake costs its owner a new
+    /// start, and no data.
     private static func silent(
         _ keys: GroupKeys, _ declaration: Declaration, _ policy: SnapshotPolicy, now: UInt64,
         _ journal: SyncJournal
@@ -178,14 +200,19 @@ struct SnapshotWriting: Sendable {
         var silent = Set(keys.removed.keys)
         for member in declaration.logs.keys where member != keys.member {
             let others = heard.filter { $0.key != member }.values.max() ?? 0
-            guard let last = heard[member], last > 0 else { continue }
+            guard let last = heard[member], last > 0,
+                try journal.head(of: member).number == declaration.heads[member, default: 0]
+            else { continue }
             if last + policy.silence < min(now, others) { silent.insert(member) }
         }
         return silent
     }
 
     /// Writes the rows as they are in one read transaction, then the manifest.
+    ///
+    /// What only this file has of them must not be lost with it: it is sent in between.
     private func writeParts(
+        sending send: () async throws -> Void = {},
         _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
     ) async throws -> (previous: AdoptedSnapshot?, next: AdoptedSnapshot)? {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -217,8 +244,8 @@ struct SnapshotWriting: Sendable {
         guard let made else { return nil }
         try await database.write { db in
             try db.executeUpdate(
-                "INSERT INTO securestorage_sync_draft (name, parts) VALUES (?, ?)",
-                values: [name, made.files.count])
+                "INSERT INTO securestorage_sync_draft (name, parts, number) VALUES (?, ?, ?)",
+                values: [name, made.files.count, Int64(made.manifest.declaration.number)])
         }
         for (index, file) in made.files.enumerated() {
             let part = SyncNames.snapshotPart(
@@ -228,76 +255,17 @@ struct SnapshotWriting: Sendable {
                 throw SyncError.storeCannotCreateOnly("it has an object with a random name")
             }
         }
+        try await send()
+        let (member, last) = (keys.member, made.manifest.declaration.heads[keys.member] ?? 0)
+        let sent = try await database.read { try SyncJournal($0).sentHead(of: member).number }
+        guard sent >= last else { return nil }
         // The first one of a group may be written from a file that is in another one still.
         let previous = made.manifest.declaration.number == 1 ? nil : made.previous
         guard let next = try await snapshots.create(made.manifest, after: previous) else {
             try await removeDrafts()
             return nil
         }
-        try await database.write { try $0.executeUpdate("DELETE FROM securestorage_sync_draft") }
+        try await database.write { try SyncJournal($0).removeDraft(name) }
         return (previous, next)
-    }
-
-    // MARK: - What is superfluous
-
-    /// Removes parts of a snapshot whose manifest was never created.
-    private func removeDrafts() async throws {
-        let drafts = try await database.read { db in
-            try db.allRows("SELECT name, parts FROM securestorage_sync_draft", columns: 2)
-        }
-        guard !drafts.isEmpty else { return }
-        // The answer to the creation of a manifest may have been lost.
-        let known = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
-        var used: Set<Data> = []
-        for number in try await snapshots.numbers(after: known > 0 ? known - 1 : 0) {
-            if let found = try await snapshots.read(number) {
-                used.insert(found.snapshot.manifest.rows.name)
-            }
-        }
-        for draft in drafts {
-            guard let name = draft[0].blobBytes.map({ Data($0) }), !used.contains(name),
-                let count = draft[1].number, count > 0
-            else { continue }
-            try await store.remove(
-                (1...UInt64(count)).map {
-                    SyncNames.snapshotPart(group: keys.group, rows: name, part: $0)
-                })
-        }
-        try await database.write { try $0.executeUpdate("DELETE FROM securestorage_sync_draft") }
-    }
-
-    /// Removes batches that the snapshot before contains and that are old, and all snapshots before
-    /// that one.
-    private func clean(previous: AdoptedSnapshot, next: AdoptedSnapshot) async throws {
-        let (policy, capture) = (policy, capture)
-        let (end, last) = try await database.read { db in
-            let journal = SyncJournal(db)
-            let now = try capture.now(in: db)
-            let end = now - min(now, policy.retention)
-            let last = try previous.manifest.declaration.heads.map { member, number in
-                (member, try journal.last(of: member, upTo: number, before: end))
-            }
-            return (end, last)
-        }
-        for (member, number) in last where number > 0 {
-            let prefix = SyncNames.log(group: keys.group, member: member)
-            let names = try await store.listAll(prefix).map(\.name).filter {
-                SyncNames.number(of: $0, after: prefix).map { $0 <= number } ?? false
-            }
-            if !names.isEmpty { try await store.remove(names) }
-        }
-        let kept = [previous.manifest.rows.name, next.manifest.rows.name]
-        for number in try await snapshots.numbers(after: 0) where number < previous.number {
-            let manifest = try await snapshots.read(number)?.snapshot.manifest
-            // Members that read on need each.
-            if let manifest, manifest.time > end { break }
-            if let rows = manifest?.rows, !kept.contains(rows.name), !rows.parts.isEmpty {
-                try await store.remove(
-                    (1...UInt64(rows.parts.count)).map {
-                        SyncNames.snapshotPart(group: keys.group, rows: rows.name, part: $0)
-                    })
-            }
-            try await store.remove([SyncNames.snapshot(group: keys.group, number: number)])
-        }
     }
 }

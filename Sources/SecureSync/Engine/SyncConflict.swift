@@ -16,6 +16,9 @@ public struct SyncConflict: Sendable, Equatable {
         case deleted
         /// The row was inserted again, or twice; the later insertion is what is seen.
         case replaced
+        /// This device deleted the row, and was silent for so long that nobody can tell whether the
+        /// deletion or an edit by others is later. The row stands; there are no values.
+        case deletionLost
         /// Another row that was inserted earlier has the same value of a UNIQUE constraint. The row
         /// returns by itself when that value is free.
         case uniqueValueTaken
@@ -67,6 +70,7 @@ public struct SyncConflict: Sendable, Equatable {
             case .overwritten: .overwritten
             case .deleted: .deleted
             case .replaced, .replacedUnseen: .replaced
+            case .deletionLost: .deletionLost
             }
         let stamp = conflict.lost.stamp
         writtenAt =

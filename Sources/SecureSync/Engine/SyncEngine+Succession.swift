@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 // A group that begins anew, in its store or in another one: see
 // Docs/Decisions/0039-a-group-that-follows-another.md.
@@ -137,6 +138,24 @@ extension SyncEngine {
         try await complete(following, by: group)
     }
 
+    /// Whether the group goes on in one that does not have this member.
+    ///
+    /// What the store does not show now, it does not say: then this is false.
+    func isLeftBehind(by group: SyncGroup) async throws -> Bool {
+        try? await group.refresh()
+        guard let next = try? await group.successor(),
+            let place = try await database.read({ try SyncJournal($0).place() })
+        else { return false }
+        do {
+            _ = try await lastGroup(from: next, after: group, of: place)
+            return false
+        } catch SyncError.notAMember {
+            return true
+        } catch SyncError.store(code: SyncGroup.unknownMember, _, _) {
+            return true
+        }
+    }
+
     /// The last one of the groups that follow one another, and the chains of those on the way, in
     /// which this file was never; somebody may be in one.
     private func lastGroup(
@@ -169,6 +188,22 @@ extension SyncEngine {
             return try journal.hasBatch(of: keys.member, hash: last)
                 || journal.adopted()?.manifest.logs[keys.member]?.hash == last
         }
+    }
+
+    /// Completes the file's group by the one before, once in the life of an engine: that may not
+    /// have been done to its end.
+    func completeSuccession() async throws {
+        guard !hasCompleted.withLock({ $0 }) else { return }
+        let group = try await currentGroup()
+        let (state, own) = (await group.state, await group.member)
+        let chains = try await database.read { try SyncJournal($0).formerChains() }
+        if let former = state.formers.first.flatMap({ chains[$0] }),
+            let before = try? SyncGroup(resuming: former, as: own, in: store, keyStore: keyStore)
+        {
+            try await complete(group, by: before)
+            try await keepChain(of: group)
+        }
+        hasCompleted.withLock { $0 = true }
     }
 
     /// Does again what the admin that began anew did not know of the group before: removes members

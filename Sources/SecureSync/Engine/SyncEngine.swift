@@ -22,6 +22,8 @@ public final class SyncEngine: Sendable {
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
     private let currentStore: Locked<any SyncObjectStore>
+    /// See ``completeSuccession()``.
+    let hasCompleted = Locked(false)
 
     /// Creates an engine, and what it needs in the file: triggers on the tables, so that the writes
     /// of every program are captured, and tables named `securestorage_sync_…`, in one transaction.
@@ -79,7 +81,9 @@ public final class SyncEngine: Sendable {
             try await requireNoGroup()
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
-            try await enter(group, keepsRows: false) { _ in }
+            try await enter(group, keepsRows: false) { [capture] in
+                try SnapshotLoading.listPending(capture, in: $0)
+            }
             var report = SyncReport()
             try await beginLog(try await group.keys(), &report)
         }
@@ -105,6 +109,7 @@ public final class SyncEngine: Sendable {
             try await enter(group, keepsRows: localRows == .keep) { [capture] db in
                 switch localRows {
                 case .keep:
+                    try SnapshotLoading.listPending(capture, in: db)
                     try capture.listAllMerging(in: db)
                     try capture.removeAllClocks(in: db)
                     try capture.markAllRows(in: db)
@@ -121,13 +126,13 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// A file that was removed from its group, or has no keys for it any more, may enter another
-    /// one, or the same again.
+    /// A file that was removed from its group, or that the group has left behind, or that has no
+    /// keys for it any more, may enter another one, or the same again.
     private func requireNoGroup() async throws {
         guard try isMember else { return }
         do {
             let group = try await currentGroup()
-            guard await group.isActive else { return }
+            guard await group.isActive, try await !isLeftBehind(by: group) else { return }
         } catch KeyStoreError.notFound {
             return
         }
@@ -141,9 +146,9 @@ public final class SyncEngine: Sendable {
         let (id, member, chain) = (group.id, await group.member, await group.entries)
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
+            try prepare(db)
             try journal.leave()
             try capture.setMember(member, in: db)
-            try prepare(db)
             try journal.setChain(chain)
             try journal.setPlace(.init(group: id, member: member, keepsRows: keepsRows))
         }

@@ -25,7 +25,8 @@ struct SyncJournal {
             CREATE TABLE IF NOT EXISTS securestorage_sync_pending (
               id INTEGER PRIMARY KEY, content BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_draft (
-              name BLOB PRIMARY KEY, parts INTEGER NOT NULL) WITHOUT ROWID;
+              name BLOB PRIMARY KEY, parts INTEGER NOT NULL, number INTEGER NOT NULL)
+              WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_chain (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_former (
@@ -59,7 +60,7 @@ struct SyncJournal {
         var entered: UInt64 = 0
         /// Whether rows that it had before lose against the group's of the same keys.
         var keepsRows = false
-        /// When this member last sealed a batch, in milliseconds since 1970.
+        /// When this member last sealed a batch, by the machine's clock, in milliseconds since 1970.
         var published: UInt64 = 0
         /// Whether others have to learn what this member has applied, though it wrote nothing.
         var owesHeads = false

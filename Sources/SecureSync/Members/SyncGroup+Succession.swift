@@ -150,6 +150,9 @@ extension SyncGroup {
         }
     }
 
+    /// The code of the error of a member that may still be added.
+    static let unknownMember = "unknown"
+
     /// The group that follows as it is now, for the first of `members` that is one there.
     ///
     /// - Throws: ``SyncError/notAMember`` if none is; a transient error if it may become one, since
@@ -168,7 +171,7 @@ extension SyncGroup {
                 throw SyncError.notAMember
             }
             throw SyncError.store(
-                code: "unknown",
+                code: Self.unknownMember,
                 message: "who began the group anew did not know this member, and no other one has "
                     + "added it yet; wait, or join again", isTransient: true)
         }

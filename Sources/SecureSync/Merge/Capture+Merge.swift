@@ -101,7 +101,8 @@ extension Capture {
                 let columns = shape.groups.flatMap { $0 }
                 return ParkedRow(
                     table: shape.name, key: entry.key.values() ?? [], columns: columns,
-                    values: columns.map { entry.values[$0] ?? .null }, standing: entry.standing,
+                    values: columns.map { entry.value(of: $0, shape) ?? .null },
+                    standing: entry.standing,
                     blocker: entry.blocker?.values())
             }
         }
@@ -148,8 +149,8 @@ extension Capture {
         _ = try merging(in: db) { try $0.noteAllParked() }
     }
 
-    /// Lists a change of this file as one that has lost as a whole; nothing if the row has its
-    /// values.
+    /// Lists a change of this file as one that has lost as a whole; nothing if the row is as it
+    /// says.
     package func noteLost(
         _ change: RowChange, _ reason: LostValues.Reason, _ rows: KnownRows,
         in db: SecureDatabaseStore
@@ -161,12 +162,13 @@ extension Capture {
                 return !(values[column.sqlNameKey] ?? .null).isIdentical(to: value)
             }
         }
-        guard !lost.isEmpty else { return }
+        let isThere = values != nil
+        guard change.life.isAlive ? !lost.isEmpty || !isThere : isThere else { return }
         let list = ConflictList(db: db)
         try list.add(
             LostValues(
                 columns: lost.map(\.0), values: lost.map(\.1), stamp: change.greatestStamp,
-                winner: .floor, reason: reason),
+                winner: .floor, reason: change.life.isAlive ? reason : .deletionLost),
             change.table, change.key)
         try list.trim()
     }

@@ -26,27 +26,42 @@ package final class KnownRows {
     }
 
     /// Whether the change's table is there, with such a key.
-    func canHave(_ change: RowChange) -> Bool {
-        tables[change.table.sqlNameKey]?.shape.key.count == change.key.count
+    func canHave(_ change: RowChange) -> Bool { table(of: change) != nil }
+
+    private func table(of change: RowChange) -> Table? {
+        tables[change.table.sqlNameKey].flatMap {
+            $0.shape.key.count == change.key.count ? $0 : nil
+        }
+    }
+
+    /// A change with the names that columns have now.
+    func renamed(_ change: RowChange) -> RowChange {
+        table(of: change)?.shape.renamed(change) ?? change
+    }
+
+    /// Whether a change has all columns of its row, as far as this file has them.
+    func isWhole(_ change: RowChange) -> Bool {
+        guard let table = table(of: change) else { return false }
+        let names = Set(change.registers.flatMap(\.columns).map(\.sqlNameKey))
+        return table.shape.groups.joined().allSatisfy { names.contains($0.sqlNameKey) }
     }
 
     /// The birth of a change's row; nil if there is none.
     package func life(of change: RowChange) throws -> Stamp? {
-        guard let table = tables[change.table.sqlNameKey], try values(of: change) != nil else {
-            return nil
-        }
+        guard let table = table(of: change), try values(of: change) != nil else { return nil }
         return try table.clocks.clock(of: change.key)?.life ?? .floor
     }
 
     /// The values of a change's row, by the keys of its columns' names; nil if there is none.
     func values(of change: RowChange) throws -> [String: SQLiteValue]? {
-        guard let table = tables[change.table.sqlNameKey], canHave(change) else { return nil }
+        guard let table = table(of: change) else { return nil }
         let found =
             try table.rows.row(of: change.key)?.columns
             ?? parked.entry(table.shape.number, RowKey(change.key))?.values
         return found.map { columns in
             Dictionary(
-                columns.map { ($0.key.sqlNameKey, $0.value) }, uniquingKeysWith: { $1 })
+                columns.map { (table.shape.currentName($0.key).sqlNameKey, $0.value) },
+                uniquingKeysWith: { $1 })
         }
     }
 }

@@ -69,6 +69,7 @@ final class Merger {
             report.later += 1
             return
         }
+        let change = table.shape.renamed(change)
         if try direct.isWritten(change, table) { return }
         try join(try known(change, table), table)
     }
@@ -219,7 +220,7 @@ final class Merger {
                 continue
             }
             try later.remove(entry)
-            try join(try known(change, table), table, isLate: true)
+            try join(try known(table.shape.renamed(change), table), table, isLate: true)
         }
         try noteAllParked(isAnew: true)
     }

@@ -41,6 +41,12 @@ struct ParkedRows {
         var values: [String: SQLiteValue]
         var standing: Standing
         var blocker: RowKey?
+
+        /// The row's value of a column, which may have had another name when it was parked.
+        func value(of column: String, _ shape: TableShape) -> SQLiteValue? {
+            if let value = values[column] { return value }
+            return values.first { shape.currentName($0.key) == column }?.value
+        }
     }
 
     func tables() throws -> Set<Int64> {

@@ -96,6 +96,8 @@ package struct LostValues: Equatable, Sendable {
         case replaced = 3
         /// The row was held back, unseen by the app, and the app inserted another of its key.
         case replacedUnseen = 4
+        /// The row's deletion, which has no values, came too late.
+        case deletionLost = 5
     }
 }
 

@@ -55,7 +55,8 @@ final class SettlementRows {
             let defaults = try table.defaults()
             let values = table.columns.indices.map { position in
                 position < table.keyCount
-                    ? key[position] : entry.values[table.columns[position]] ?? defaults[position]
+                    ? key[position]
+                    : entry.value(of: table.columns[position], table.shape) ?? defaults[position]
             }
             row.parkedValues = values
             row.parkedStanding = entry.standing

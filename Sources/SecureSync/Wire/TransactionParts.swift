@@ -3,15 +3,20 @@ internal import SecureStorage
 
 /// The parts of one transaction: a large one is several batches, which are applied as one.
 package enum TransactionParts {
-    static let longestRow = 16 << 20
+    package static let longestRow = 16 << 20
     static let mostRows = 1000
     static let mostBytes = 256 << 10
 
     /// Divides changes into parts of at most 1,000 rows or 256 KiB, unless one row is larger.
     ///
+    /// - Parameters:
+    ///   - changes: In their order.
+    ///   - longestRow: How many bytes a row may have: 16 MiB of one transaction.
     /// - Returns: One part at least, which may be empty.
-    /// - Throws: ``SyncError/rowTooLarge(_:)`` for a row of more than 16 MiB.
-    package static func split(_ changes: [RowChange]) throws -> [ArraySlice<RowChange>] {
+    /// - Throws: ``SyncError/rowTooLarge(_:)`` for a row of more.
+    package static func split(
+        _ changes: [RowChange], longestRow: Int = longestRow
+    ) throws -> [ArraySlice<RowChange>] {
         var parts: [ArraySlice<RowChange>] = []
         var (start, bytes) = (0, 0)
         for (index, change) in changes.enumerated() {

@@ -202,7 +202,7 @@ import TestSupport
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         try file.write {
             _ = try file.capture.stamp(in: file.db)
-            try file.capture.uninstall(in: file.db)
+            try SyncedTables.removeTriggers(in: file.db)
             try file.run("ALTER TABLE note DROP COLUMN a; ALTER TABLE note ADD COLUMN c")
             try file.capture.install(in: file.db)
         }

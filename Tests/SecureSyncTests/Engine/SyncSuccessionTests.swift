@@ -244,6 +244,59 @@ import Testing
         try await settle(Array(devices[..<2]))
         #expect(try await devices[1].engine.members().map(\.name).sorted() == ["laptop", "phone"])
         await #expect(throws: SyncError.notAMember) { try await devices[2].engine.syncOnce() }
+        // Its file knows nothing of its removal, and yet it can join again.
+        try await write(devices[2], "INSERT INTO parent VALUES ('a', 'ruth', NULL)")
+        try await devices[2].engine.join(
+            try await devices[1].engine.invite(.once), deviceName: "ruth", localRows: .keep)
+        try await settle(devices)
+        #expect(try parents(devices[0]) == ["a ruth"])
+    }
+
+    @Test func `who dies while it removes a member again does it later`() async throws {
+        for calls in 0..<40 {
+            objects.putBack([:])
+            let devices = try await group("phone", "laptop", "ruth")
+            let before = objects.all
+            let member = try #require(
+                try await devices[0].engine.members().first { $0.name == "ruth" })
+            try await devices[0].engine.remove(member)
+            objects.putBack(before)
+            try await devices[1].engine.reset()
+            devices[0].store.setFaults { $0.callsUntilKill = calls }
+            do {
+                try await devices[0].engine.syncOnce()
+                #expect(calls > 10)
+                return
+            } catch is WorldStore.Killed {
+                try devices[0].killAndReopen()
+            }
+            try await settle(Array(devices[..<2]))
+            let names = try await devices[1].engine.members().map(\.name).sorted()
+            #expect(names == ["laptop", "phone"], "after \(calls) calls")
+        }
+        Issue.record("it never came to an end")
+    }
+
+    @Test func `a member that the new group does not know joins again`() async throws {
+        let devices = try await group("phone", "laptop")
+        let old = objects.all
+        let tablet = try WorldDevice("tablet", objects)
+        try await tablet.engine.join(
+            try await devices[1].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+        try await tablet.engine.syncOnce()
+        try await write(tablet, "INSERT INTO parent VALUES ('a', 'tablet', NULL)")
+        objects.putBack(old)
+        // Neither has heard of the tablet's rows, and the laptop, which knows it, is gone.
+        try await devices[0].engine.reset()
+        let error = await #expect(throws: SyncError.self) { try await tablet.engine.syncOnce() }
+        #expect(error?.isTransient == true)
+        try await tablet.engine.join(
+            try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+        try await settle([tablet, devices[0]])
+        #expect(try parents(devices[0]) == ["a tablet"])
+        await #expect(throws: SyncError.alreadyMember) {
+            try await tablet.engine.createGroup(deviceName: "tablet")
+        }
     }
 
     @Test func `a code for recovery stays valid, and an invitation of before does not`()

@@ -119,7 +119,7 @@ import Testing
         #expect(try clockCount(old) == 0)
 
         try old.write {
-            try old.capture.uninstall(in: old.db)
+            try SyncedTables.removeTriggers(in: old.db)
             try old.run("ALTER TABLE parent ADD COLUMN more")
             try old.capture.install(in: old.db)
             _ = try old.capture.takeUpLater(in: old.db)

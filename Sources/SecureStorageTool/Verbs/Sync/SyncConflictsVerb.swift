@@ -49,7 +49,9 @@ struct SyncConflictsVerb: FileVerb {
         table.begin(["table", "key", "reason", "column", "value", "written", "by"])
         for conflict in conflicts {
             let key = conflict.key.map { ValueText.shown($0) }.joined(separator: ", ")
-            for (column, value) in conflict.values.sorted(by: { $0.key < $1.key }) {
+            // A deletion has no values, nor has a row of a key alone.
+            let values = conflict.values.isEmpty ? ["": .null] : conflict.values
+            for (column, value) in values.sorted(by: { $0.key < $1.key }) {
                 try table.write([
                     .text(conflict.title), .text(key), .text("\(conflict.reason)"),
                     .text(column), value,

@@ -1,0 +1,95 @@
+internal import Foundation
+internal import SecureStorage
+
+// What a snapshot makes superfluous in the store, and what was left of one that did not come about.
+extension SnapshotWriting {
+    /// Removes parts of snapshots that did not come about.
+    ///
+    /// The creation of a manifest may have failed here and take effect later, so its parts stay
+    /// until its number is taken.
+    func removeDrafts() async throws {
+        let (known, drafts) = try await database.read { db in
+            (try SyncJournal(db).adopted()?.number ?? 0, try SyncJournal(db).drafts())
+        }
+        guard !drafts.isEmpty else { return }
+        let numbers = try await snapshots.numbers(after: known > 0 ? known - 1 : 0)
+        let last = max(known, numbers.last ?? 0)
+        var used: Set<Data> = []
+        for number in Set(numbers).union(drafts.map(\.number)) {
+            if let found = try await snapshots.read(number) {
+                used.insert(found.snapshot.manifest.rows.name)
+            }
+        }
+        for draft in drafts where draft.number <= last {
+            if !used.contains(draft.name) { try await removeParts(of: draft.name, draft.parts) }
+            try await database.write { try SyncJournal($0).removeDraft(draft.name) }
+        }
+    }
+
+    private func removeParts(of rows: Data, _ count: Int) async throws {
+        guard count > 0 else { return }
+        try await store.remove(
+            (1...UInt64(count)).map {
+                SyncNames.snapshotPart(group: keys.group, rows: rows, part: $0)
+            })
+    }
+
+    /// Removes batches that the snapshot before contains and that are old, and all snapshots before
+    /// that one.
+    func clean(previous: AdoptedSnapshot, next: AdoptedSnapshot) async throws {
+        let (policy, capture) = (policy, capture)
+        let (end, last) = try await database.read { db in
+            let journal = SyncJournal(db)
+            let now = try capture.now(in: db)
+            let end = now - min(now, policy.retention)
+            let last = try previous.manifest.declaration.heads.map { member, number in
+                (member, try journal.last(of: member, upTo: number, before: end))
+            }
+            return (end, last)
+        }
+        for (member, number) in last where number > 0 {
+            let prefix = SyncNames.log(group: keys.group, member: member)
+            let names = try await store.listAll(prefix).map(\.name).filter {
+                SyncNames.number(of: $0, after: prefix).map { $0 <= number } ?? false
+            }
+            if !names.isEmpty { try await store.remove(names) }
+        }
+        let kept = [previous.manifest.rows.name, next.manifest.rows.name]
+        for number in try await snapshots.numbers(after: 0) where number < previous.number {
+            let manifest = try await snapshots.read(number)?.snapshot.manifest
+            // Members that read on need each.
+            if let manifest, manifest.time > end { break }
+            if let rows = manifest?.rows, !kept.contains(rows.name) {
+                try await removeParts(of: rows.name, rows.parts.count)
+            }
+            try await store.remove([SyncNames.snapshot(group: keys.group, number: number)])
+        }
+    }
+}
+
+extension SyncJournal {
+    /// A snapshot whose parts are written, and of whose manifest it is not known.
+    struct Draft {
+        /// Of the rows.
+        var name: Data
+        var parts: Int
+        var number: UInt64
+    }
+
+    fileprivate func drafts() throws -> [Draft] {
+        let rows = try db.executeQuery("SELECT name, parts, number FROM securestorage_sync_draft")
+        defer { rows.close() }
+        var drafts: [Draft] = []
+        while try rows.next() {
+            guard let name = rows.data(forColumnIndex: 0), let parts = rows.int(forColumnIndex: 1),
+                let number = rows.uint64(forColumnIndex: 2)
+            else { continue }
+            drafts.append(Draft(name: name, parts: parts, number: number))
+        }
+        return drafts
+    }
+
+    func removeDraft(_ name: Data) throws {
+        try db.executeUpdate("DELETE FROM securestorage_sync_draft WHERE name = ?", values: [name])
+    }
+}
