@@ -56,8 +56,9 @@ enum Bookkeeping {
         }
     }
 
-    /// Returns the number of a table, which it keeps as long as it has the name; gives it one the
-    /// first time, and gives its columns theirs. A column that was renamed keeps its number.
+    /// Gives a table its number, which it keeps as long as it has the name, and its columns theirs.
+    ///
+    /// A column that was renamed keeps its number.
     static func register(
         _ table: String, keyCount: Int, columns: [String], formerly: [String: String],
         in db: SecureDatabaseStore

@@ -60,7 +60,7 @@ struct SyncJournal {
         var entered: UInt64 = 0
         /// Whether rows that it had before lose against the group's of the same keys.
         var keepsRows = false
-        /// When this member last sealed a batch, by the machine's clock, in milliseconds since 1970.
+        /// When this member last sealed a batch, by the machine's clock: milliseconds since 1970.
         var published: UInt64 = 0
         /// Whether others have to learn what this member has applied, though it wrote nothing.
         var owesHeads = false

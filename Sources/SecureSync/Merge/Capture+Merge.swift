@@ -47,7 +47,7 @@ extension Capture {
             try waitingMarks(in: db) == nil
         else { return MergeReport() }
         try db.executeUpdate("DELETE FROM main.securestorage_sync_due")
-        return try merging(in: db) { try $0.takeUpLater() }
+        return try merging(in: db) { try $0.joinLater() }
     }
 
     /// Makes the rows as if they had never been synced, those that are held back and values that

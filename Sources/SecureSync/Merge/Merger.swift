@@ -214,7 +214,7 @@ final class Merger {
     }
 
     /// Takes up what waited for a migration, and looks at all parked rows again.
-    func takeUpLater() throws {
+    func joinLater() throws {
         for (change, entry) in try later.all() {
             guard let table = table(of: change), change.key.count == table.keyCount else {
                 continue
