@@ -83,9 +83,7 @@ final class MigrationRun {
     private func run(_ step: SchemaMigrations.Step, at position: Int) throws {
         do {
             let before = checksForeignKeys ? ForeignKeyViolations(before: db) : nil
-            let triggers = step.syncing ? nil : try CaptureTriggerTexts(removedFrom: db)
-            try runBody(of: step)
-            try triggers?.putBack(into: db)
+            try SyncTriggers(in: db).around(step.syncing, in: db) { try runBody(of: step) }
             if let before { try ForeignKeyViolations(in: db).requireNone(beyond: before) }
             try MigrationHistory.record(step, at: position, in: db)
         } catch SecureStorageError.backingStoreError(let code, let message) {

@@ -46,9 +46,9 @@ public struct SchemaMigrations: Sendable {
     ///     savepoint. The checksum is the SHA-256 of this text, so that a later change to it is
     ///     detected.
     ///   - syncing: Whether what the step writes to tables that `SecureSync` syncs reaches the
-    ///     other devices. Default: no, since each runs the same step. Yes for one that changes
-    ///     values which are there already, or makes rows that are others on each device.
-    public mutating func add(_ name: String, sql: String, syncing: Bool = false) {
+    ///     other devices, as any write does. A step that drops a column of such a table is never
+    ///     captured. See `Docs/Sync.md`. Default: true.
+    public mutating func add(_ name: String, sql: String, syncing: Bool = true) {
         steps.append(
             Step(
                 name: name,
@@ -65,9 +65,10 @@ public struct SchemaMigrations: Sendable {
     ///   - syncing: As for ``add(_:sql:syncing:)``.
     ///   - body: Runs in the step's transaction. It neither begins nor ends one;
     ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. Its effects outside the database are
-    ///     not undone when the step fails, and happen again at the next attempt and in a rehearsal.
+    ///     not undone when the step fails, and happen again at the next attempt and in a rehearsal;
+    ///     also if the step drops a column that `SecureSync` captures.
     public mutating func add(
-        _ name: String, revision: Int = 1, syncing: Bool = false,
+        _ name: String, revision: Int = 1, syncing: Bool = true,
         _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) {
         steps.append(

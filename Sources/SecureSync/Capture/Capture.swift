@@ -53,7 +53,7 @@ package struct Capture: Sendable {
             let columns = try groups(of: reading, declaration).joined()
             try Bookkeeping.register(
                 reading.name, keyCount: reading.key.count, columns: columns.map { $0 },
-                formerly: try former(of: reading, declaration, among: columns.map { $0 }), in: db)
+                formerly: try former(of: reading, declaration), in: db)
         }
         try SyncedTables.keep(readings.map { ($1.name, $0) }, in: db)
         var needed: [(name: String, sql: String)] = []
@@ -153,20 +153,24 @@ package struct Capture: Sendable {
                 return key
             },
             hasChecks: reading.hasChecks, columnNumbers: columnNumbers,
-            formerly: try former(of: reading, declaration, among: groups.flatMap { $0 }))
+            formerly: try former(of: reading, declaration))
     }
 
     /// The names of columns now, by the keys of those that they had.
     private func former(
-        of reading: TableReading, _ declaration: SyncedTables.Declaration, among columns: [String]
+        of reading: TableReading, _ declaration: SyncedTables.Declaration
     ) throws -> [String: String] {
+        guard !declaration.formerly.isEmpty else { return [:] }
+        let alone = try groups(of: reading, declaration).filter { $0.count == 1 }.joined()
         var former: [String: String] = [:]
         for (old, new) in declaration.formerly {
-            guard let column = columns.first(where: { $0.isSameName(as: new) }) else {
+            // With others in its group, older versions would send their value of it with each edit
+            // of those.
+            guard let column = alone.first(where: { $0.isSameName(as: new) }) else {
                 throw SyncError.unsuitableTable(
                     declaration.table,
-                    "the column \"\(new)\", declared as formerly \"\(old)\", is not one beside its key"
-                )
+                    "the column \"\(new)\", declared as formerly \"\(old)\", is none beside its key that "
+                        + "wins or loses alone")
             }
             guard !reading.columns.contains(where: { $0.name.isSameName(as: old) }) else {
                 throw SyncError.unsuitableTable(

@@ -15,11 +15,24 @@ extension SyncedTables {
         self = try database.read { try SyncedTables(in: $0) }
     }
 
+    /// Makes what is written to these tables captured from now on, as the creation of a
+    /// ``SyncEngine`` does.
+    ///
+    /// For a migration that has added or dropped columns and then writes what others are to get,
+    /// and for a program that writes after its migrations and before it creates an engine.
+    ///
+    /// - Parameter db: In a write transaction, such as that of a migration.
+    /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
+    public func installTriggers(in db: SecureDatabaseStore) throws {
+        try Capture(self).install(in: db)
+    }
+
     /// Removes the triggers with which an engine captures what is written to synced tables.
     ///
-    /// For a step of a migration that drops a column: SQLite drops none that a trigger names. What
-    /// was written before is still sent; nothing is captured from now on, until the next
-    /// ``SyncEngine`` is created on the file. Does nothing on a file that was never synced.
+    /// For a migration that drops a column, with another tool than `SchemaMigrations`: SQLite drops
+    /// none that a trigger names. What was written before is still sent; nothing is captured from
+    /// now on, until ``installTriggers(in:)`` or the next ``SyncEngine`` on the file. Does nothing
+    /// on a file that was never synced.
     ///
     /// - Parameter db: In a write transaction, such as that of a migration.
     /// - Throws: The errors of the database.

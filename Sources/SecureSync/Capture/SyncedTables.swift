@@ -13,7 +13,8 @@ public struct SyncedTables: Sendable {
     ///   - together: Columns that win or lose as one, each set without the key's.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
     ///   - formerly: The names that columns have in earlier versions of the app, with those that
-    ///     they have now. Without it, a column that was renamed is another one.
+    ///     they have now; not of columns in `together`. Without it, a column that was renamed is
+    ///     another one.
     public mutating func add(
         _ table: String, together: [[String]] = [], ids: Identifiers = .declared,
         formerly: [String: String] = [:]
@@ -29,14 +30,10 @@ public struct SyncedTables: Sendable {
     ///   - table: Its name in the main database.
     ///   - merging: What wins or loses as one.
     ///   - ids: What an `INTEGER PRIMARY KEY` has.
-    ///   - formerly: As above.
     public mutating func add(
-        _ table: String, merging: Merging, ids: Identifiers = .declared,
-        formerly: [String: String] = [:]
+        _ table: String, merging: Merging, ids: Identifiers = .declared
     ) {
-        add(
-            Declaration(
-                table: table, merging: merging, together: [], ids: ids, formerly: formerly))
+        add(Declaration(table: table, merging: merging, together: [], ids: ids))
     }
 
     /// Syncs a key-value store under its name, key by key: of what devices put or remove under one

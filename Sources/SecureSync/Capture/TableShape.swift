@@ -50,11 +50,41 @@ package struct TableShape: Equatable, Sendable {
     }
 
     /// A change with the names that columns have now.
-    func renamed(_ change: RowChange) -> RowChange {
-        guard !formerly.isEmpty else { return change }
+    ///
+    /// A member that is behind has both: the former column, with what it knows, and what others have
+    /// written to the new one, which waits. The later one counts; what is under the new name, if
+    /// there is none.
+    package func renamed(_ change: RowChange) -> RowChange {
+        guard !formerly.isEmpty,
+            change.registers.contains(where: { register in
+                register.columns.contains { formerly[$0.sqlNameKey] != nil }
+            })
+        else { return change }
+        var stamps: [String: Stamp] = [:]
+        for register in change.registers {
+            for column in register.columns where formerly[column.sqlNameKey] == nil {
+                stamps[column.sqlNameKey] = register.stamp
+            }
+        }
+        var former: [String: Stamp] = [:]
         var change = change
         for index in change.registers.indices {
-            change.registers[index].columns = change.registers[index].columns.map(currentName)
+            let register = change.registers[index]
+            guard let name = register.columns.first.flatMap({ formerly[$0.sqlNameKey] }),
+                register.columns.count == 1
+            else { continue }
+            if let stamp = stamps[name.sqlNameKey], stamp >= register.stamp {
+                change.registers[index].columns = []
+            } else {
+                change.registers[index].columns = [name]
+                former[name.sqlNameKey] = register.stamp
+            }
+        }
+        change.registers.removeAll { register in
+            register.columns.isEmpty
+                || register.columns.contains { column in
+                    former[column.sqlNameKey].map { $0 > register.stamp } ?? false
+                }
         }
         return change
     }

@@ -63,7 +63,9 @@ extension SnapshotLoading {
         try journal.setAdopted(snapshot)
         try journal.addPending(pending)
         let changes = rest.changes
-        if !changes.isEmpty { try Outbox.seal(changes, keys, capture, to: journal) }
+        guard !changes.isEmpty else { return }
+        try Outbox.seal(
+            changes, keys, capture, to: journal, longestRow: TransactionParts.longestWholeRow)
     }
 }
 

@@ -242,6 +242,12 @@ struct Inbox {
                 if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
                 {
                     isReady = false
+                } else if adopts, head.number > adopted?.number ?? 0 {
+                    // By that one's floor, which counts for nobody else: the rows have to come with
+                    // a later snapshot.
+                    let later = SnapshotStore(store: store, keys: keys)
+                    if try await later.newest(of: snapshots) != nil { throw NeedsSnapshot() }
+                    isReady = false
                 }
                 continue
             }

@@ -46,12 +46,21 @@ struct Outbox: Sendable {
     }
 
     /// Seals changes as the next transaction of this member's log.
+    ///
+    /// - Parameters:
+    ///   - changes: What the transaction writes.
+    ///   - keys: The group's, as of now.
+    ///   - capture: The file's.
+    ///   - journal: Of the file; in a write transaction.
+    ///   - longestRow: Of rows that are sent whole, since others may lack them, more than of edits.
+    /// - Throws: ``SyncError/rowTooLarge(_:)``; the errors of the database.
     static func seal(
-        _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal
+        _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal,
+        longestRow: Int = TransactionParts.longestRow
     ) throws {
         guard var place = try journal.place() else { throw SyncError.notAMember }
         let heads = try journal.headsToTell(by: place.member)
-        let parts = try TransactionParts.split(changes)
+        let parts = try TransactionParts.split(changes, longestRow: longestRow)
         let now = try capture.now(in: journal.db)
         for (index, part) in parts.enumerated() {
             let body = BatchBody(

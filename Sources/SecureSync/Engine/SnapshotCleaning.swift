@@ -15,7 +15,7 @@ extension SnapshotWriting {
         let numbers = try await snapshots.numbers(after: known > 0 ? known - 1 : 0)
         let last = max(known, numbers.last ?? 0)
         var used: Set<Data> = []
-        for number in Set(numbers).union(drafts.map(\.number)) {
+        for number in Set(numbers).union(drafts.map(\.number)).subtracting([0]) {
             if let found = try await snapshots.read(number) {
                 used.insert(found.snapshot.manifest.rows.name)
             }
@@ -73,6 +73,7 @@ extension SyncJournal {
         /// Of the rows.
         var name: Data
         var parts: Int
+        /// Of its manifest; 0 before it was tried to create that.
         var number: UInt64
     }
 

@@ -227,7 +227,9 @@ struct SnapshotLoading: Sendable {
             }
         }
         _ = try capture.apply(standing, in: db)
-        if !standing.isEmpty { try Outbox.seal(standing, keys, capture, to: journal) }
+        guard !standing.isEmpty else { return }
+        try Outbox.seal(
+            standing, keys, capture, to: journal, longestRow: TransactionParts.longestWholeRow)
     }
 }
 

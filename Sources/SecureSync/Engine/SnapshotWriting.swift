@@ -244,8 +244,8 @@ struct SnapshotWriting: Sendable {
         guard let made else { return nil }
         try await database.write { db in
             try db.executeUpdate(
-                "INSERT INTO securestorage_sync_draft (name, parts, number) VALUES (?, ?, ?)",
-                values: [name, made.files.count, Int64(made.manifest.declaration.number)])
+                "INSERT INTO securestorage_sync_draft (name, parts, number) VALUES (?, ?, 0)",
+                values: [name, made.files.count])
         }
         for (index, file) in made.files.enumerated() {
             let part = SyncNames.snapshotPart(
@@ -259,6 +259,11 @@ struct SnapshotWriting: Sendable {
         let (member, last) = (keys.member, made.manifest.declaration.heads[keys.member] ?? 0)
         let sent = try await database.read { try SyncJournal($0).sentHead(of: member).number }
         guard sent >= last else { return nil }
+        try await database.write { db in
+            try db.executeUpdate(
+                "UPDATE securestorage_sync_draft SET number = ? WHERE name = ?",
+                values: [Int64(made.manifest.declaration.number), name])
+        }
         // The first one of a group may be written from a file that is in another one still.
         let previous = made.manifest.declaration.number == 1 ? nil : made.previous
         guard let next = try await snapshots.create(made.manifest, after: previous) else {

@@ -134,6 +134,7 @@ extension SyncEngine {
             }
         }
         use(following, in: store)
+        hasCompleted.withLock { $0 = false }
         if !isOurs { try await renew() }
         try await complete(following, by: group)
     }
@@ -200,7 +201,9 @@ extension SyncEngine {
         if let former = state.formers.first.flatMap({ chains[$0] }),
             let before = try? SyncGroup(resuming: former, as: own, in: store, keyStore: keyStore)
         {
-            try await complete(group, by: before)
+            do { try await complete(group, by: before) } catch SyncError.notAllowed {
+                // The group is full: this member must be able to make room.
+            }
             try await keepChain(of: group)
         }
         hasCompleted.withLock { $0 = true }

@@ -184,7 +184,9 @@ extension SyncJournal {
 
     func addPending(_ changes: [RowChange]) throws {
         guard !changes.isEmpty else { return }
-        for part in try TransactionParts.split(changes) {
+        for part in try TransactionParts.split(
+            changes, longestRow: TransactionParts.longestWholeRow)
+        {
             let body = BatchBody(
                 time: 0, schema: 0, heads: [], changes: Array(part), isLast: true)
             try db.executeUpdate(

@@ -10,9 +10,6 @@ package struct SnapshotPart {
     static let magic = Data("SSP".utf8) + [1]
     /// About the size of a part; one row may make it larger.
     static let size = 2 << 20
-    /// Transactions that each change a column can make a row longer than one of them may have; a
-    /// part is an object, which has 64 MiB at most.
-    static let longestRow = 48 << 20
 
     /// Seals rows into parts, and hands each over when it is full.
     package struct Writer {
@@ -59,7 +56,7 @@ package struct SnapshotPart {
         private mutating func writeFrames() throws {
             guard !waiting.isEmpty else { return }
             for changes in try TransactionParts.split(
-                waiting, longestRow: SnapshotPart.longestRow)
+                waiting, longestRow: TransactionParts.longestWholeRow)
             {
                 let body = BatchBody(
                     time: time, schema: schema, heads: [], changes: Array(changes), isLast: true)

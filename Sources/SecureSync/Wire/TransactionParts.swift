@@ -4,6 +4,9 @@ internal import SecureStorage
 /// The parts of one transaction: a large one is several batches, which are applied as one.
 package enum TransactionParts {
     package static let longestRow = 16 << 20
+    /// Transactions that each change a column can make a row longer than one of them may have; it
+    /// is part of an object, which has 64 MiB at most.
+    package static let longestWholeRow = 48 << 20
     static let mostRows = 1000
     static let mostBytes = 256 << 10
 

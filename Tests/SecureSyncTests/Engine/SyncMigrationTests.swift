@@ -62,7 +62,7 @@ import Testing
         return migrations
     }()
 
-    private static func second(_ sql: String, syncing: Bool = false) -> SchemaMigrations {
+    private static func second(_ sql: String, syncing: Bool = true) -> SchemaMigrations {
         var migrations = first
         migrations.add("second", sql: sql, syncing: syncing)
         return migrations
@@ -126,32 +126,62 @@ import Testing
                 == ["abetween", "bcalm", "cx"])
     }
 
-    @Test func `what a step writes is not sent, so it does not win over later edits of others`()
+    @Test func `a step that is not sent does not win over later edits of others`()
         async throws
     {
         let (phone, laptop) = try await pair()
         let migrations = Self.second(
             """
+            UPDATE note SET mood = 'new' WHERE mood = 'calm';
             ALTER TABLE note ADD COLUMN colour TEXT;
             UPDATE note SET colour = 'white';
-            """)
+            """, syncing: false)
         try phone.upgrade(migrations, Self.note)
-        try phone.write("UPDATE note SET colour = 'red' WHERE id = 'a'")
-        try await settle(phone, laptop)
+        try phone.write("UPDATE note SET mood = 'glad', colour = 'red' WHERE id = 'a'")
+        // It has heard of nothing.
         try laptop.upgrade(migrations, Self.note)
         try await settle(phone, laptop)
         for device in [phone, laptop] {
             #expect(
-                try device.rows("SELECT id || colour FROM note ORDER BY id") == ["ared", "bwhite"])
+                try device.rows("SELECT id || mood || colour FROM note ORDER BY id")
+                    == ["agladred", "bnewwhite"])
             #expect(try device.engine.conflicts().isEmpty)
         }
     }
 
-    @Test func `a step that says so is sent as any write is`() async throws {
+    @Test func `what a step writes is sent as any write is`() async throws {
         let (phone, laptop) = try await pair()
-        try phone.upgrade(Self.second("UPDATE note SET mood = 'new'", syncing: true), Self.note)
+        let migrations = Self.second("UPDATE note SET mood = upper(mood)")
+        try phone.upgrade(migrations, Self.note)
         try await settle(phone, laptop)
-        #expect(try laptop.rows("SELECT DISTINCT mood FROM note") == ["new"])
+        #expect(try laptop.rows("SELECT DISTINCT mood FROM note") == ["CALM"])
+        // By an older version, after the step.
+        try laptop.write("UPDATE note SET mood = 'late' WHERE id = 'a'")
+        try await settle(laptop, phone)
+        try laptop.upgrade(migrations, Self.note)
+        try await settle(laptop, phone)
+        for device in [phone, laptop] {
+            #expect(try device.rows("SELECT mood FROM note ORDER BY id") == ["LATE", "CALM"])
+        }
+    }
+
+    @Test func `a step that fills the column it has added is sent if it installs the triggers`()
+        async throws
+    {
+        let (phone, laptop) = try await pair()
+        var migrations = Self.first
+        migrations.add("colours") { db in
+            try db.executeStatements("ALTER TABLE note ADD COLUMN colour TEXT")
+            var tables = SyncedTables()
+            Self.note(&tables)
+            try tables.installTriggers(in: db)
+            try db.executeStatements("UPDATE note SET colour = 'phone'")
+        }
+        try phone.upgrade(migrations, Self.note)
+        try laptop.upgrade(
+            Self.second("ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'none'"), Self.note)
+        try await settle(phone, laptop)
+        #expect(try laptop.rows("SELECT DISTINCT colour FROM note") == ["phone"])
     }
 
     @Test func `a column that was renamed is the same one on devices that are behind`()
@@ -179,6 +209,14 @@ import Testing
         let expected = ["a unsent", "b laptop", "c phone", "d laptop", "x laptop"]
         #expect(try phone.rows(feelings) == expected)
 
+        // From the rows of the older version, which has no values under the former name.
+        let tablet = try Device("tablet", objects, Self.note)
+        try tablet.upgrade(migrations, add)
+        try await tablet.engine.join(
+            try await laptop.engine.invite(.once), deviceName: "tablet", localRows: .keep)
+        try await settle(tablet)
+        #expect(try tablet.rows(feelings) == expected)
+
         try laptop.write("UPDATE note SET mood = 'last' WHERE id = 'b'")
         try laptop.upgrade(migrations, add)
         try laptop.write("DELETE FROM note WHERE id = 'x'")
@@ -192,9 +230,12 @@ import Testing
 
     @Test func `a former name that is a column's, or of no column, is refused`() throws {
         let device = try Device("phone", objects, Self.note)
-        for names in [["mood": "feeling"], ["text": "mood"], ["old": "id"]] {
+        for (names, together) in [
+            (["mood": "feeling"], []), (["text": "mood"], []), (["old": "id"], []),
+            (["old": "mood"], [["text", "mood"]]),
+        ] {
             var tables = SyncedTables()
-            tables.add("note", formerly: names)
+            tables.add("note", together: together, formerly: names)
             #expect(throws: SyncError.self) {
                 try SyncEngine(
                     device.queue, tables: tables, store: device.store, keyStore: device.keyStore)

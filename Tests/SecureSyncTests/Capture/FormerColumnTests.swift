@@ -1,0 +1,40 @@
+import SecureSync
+import Testing
+
+/// Changes of members that know a column under its former name.
+@Suite struct FormerColumnTests {
+    private let shape = TableShape(
+        name: "note", number: 1, key: ["id"], groups: [["text"], ["feeling"]],
+        formerly: ["mood": "feeling"])
+
+    private func change(_ registers: (String, String, UInt64)...) -> RowChange {
+        RowChange(
+            table: "note", key: [.text("a")], life: .init(stamp: stamp(1), isAlive: true),
+            registers: registers.map {
+                .init(columns: [$0], values: [$1 == "" ? .null : .text($1)], stamp: stamp($2))
+            })
+    }
+
+    private func stamp(_ time: UInt64) -> Stamp { Stamp(time: time, member: .numbered(1)) }
+
+    @Test func `a value under a former name is one of the column`() {
+        #expect(
+            shape.renamed(change(("text", "x", 1), ("MOOD", "calm", 2)))
+                == change(("text", "x", 1), ("feeling", "calm", 2)))
+    }
+
+    @Test
+    func `of values under both names the later counts, and of equal times the present name's`() {
+        #expect(
+            shape.renamed(change(("mood", "", 1), ("text", "x", 1), ("feeling", "calm", 1)))
+                == change(("text", "x", 1), ("feeling", "calm", 1)))
+        #expect(
+            shape.renamed(change(("feeling", "calm", 1), ("mood", "late", 2)))
+                == change(("feeling", "late", 2)))
+    }
+
+    @Test func `a change without former names stays as it is`() {
+        let change = change(("feeling", "calm", 1), ("other", "x", 2))
+        #expect(shape.renamed(change) == change)
+    }
+}
