@@ -51,9 +51,9 @@ package struct TableShape: Equatable, Sendable {
 
     /// A change with the names that columns have now.
     ///
-    /// A member that is behind has both: the former column, with what it knows, and what others have
-    /// written to the new one, which waits. The later one counts; what is under the new name, if
-    /// there is none.
+    /// A member that is behind has both: the former column, with what it knows, and what others
+    /// have written to the new one, which waits. The later one counts; what is under the new name,
+    /// if there is none.
     package func renamed(_ change: RowChange) -> RowChange {
         guard !formerly.isEmpty,
             change.registers.contains(where: { register in

@@ -1,3 +1,4 @@
+import SecureStorage
 import SecureSync
 import Testing
 
