@@ -77,6 +77,64 @@ import TestSupport
         #expect(!"\(store) \(credentials)".contains(typed))
     }
 
+    @Test func `tables that count their keys get others, and columns new names`() async throws {
+        let pool = try home.openPool()
+        defer { pool.close() }
+        var migrations = SchemaMigrations()
+        migrations.add(
+            "notes",
+            sql: """
+                CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE note (id INTEGER PRIMARY KEY, folder REFERENCES folder (id), text);
+                INSERT INTO folder (name) VALUES ('a'), ('b');
+                INSERT INTO note (folder, text) VALUES (1, 'first'), (2, 'second'), (NULL, 'third');
+                """)
+        // begin
+        migrations.add(
+            "keys that no two devices give",
+            sql: """
+                CREATE TABLE folder_key (old INTEGER PRIMARY KEY, new TEXT NOT NULL);
+                INSERT INTO folder_key SELECT id, lower(hex(randomblob(16))) FROM folder;
+                CREATE TABLE new_folder (
+                  id TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(16)))), name TEXT);
+                INSERT INTO new_folder
+                  SELECT new, name FROM folder JOIN folder_key ON old = id;
+                CREATE TABLE new_note (
+                  id TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(16)))),
+                  folder TEXT REFERENCES folder (id) ON DELETE CASCADE, text TEXT);
+                INSERT INTO new_note (folder, text)
+                  SELECT new, text FROM note LEFT JOIN folder_key ON old = folder;
+                DROP TABLE note;
+                DROP TABLE folder;
+                DROP TABLE folder_key;
+                ALTER TABLE new_folder RENAME TO folder;
+                ALTER TABLE new_note RENAME TO note;
+                """)
+        // end
+        _ = try pool.migrate(migrations)
+        try await pool.write { db in
+            try db.executeUpdate("INSERT INTO note (text) VALUES ('fourth')")
+            try db.executeUpdate("ALTER TABLE note ADD COLUMN feeling")
+        }
+        var tables = SyncedTables()
+        tables.add("folder")
+        // begin
+        tables.add("note", formerly: ["mood": "feeling"])
+        // end
+        let store = DirectoryObjectStore(
+            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
+                .appendingPathComponent("share"))
+        _ = try SyncEngine(pool, tables: tables, store: store, keyStore: InMemoryKeyStore())
+        let rows = try await pool.read { db in
+            try db.strings(
+                """
+                SELECT text || ' ' || ifnull(name, '-') || ' ' || length(note.id)
+                FROM note LEFT JOIN folder ON folder = folder.id ORDER BY text
+                """)
+        }
+        #expect(rows == ["first a 32", "fourth - 32", "second b 32", "third - 32"])
+    }
+
     @Test func `two devices have the same rows`() async throws {
         let folder = URL(fileURLWithPath: home.path).deletingLastPathComponent()
         let (pool, laptop) = (try home.openPool(), try TemporaryDatabase())
