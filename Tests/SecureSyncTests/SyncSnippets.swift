@@ -111,7 +111,7 @@ import TestSupport
                 ALTER TABLE new_note RENAME TO note;
                 """)
         // end
-        _ = try pool.migrate(migrations)
+        _ = try await pool.migrate(migrations)
         try await pool.write { db in
             try db.executeUpdate("INSERT INTO note (text) VALUES ('fourth')")
             try db.executeUpdate("ALTER TABLE note ADD COLUMN feeling")

@@ -19,12 +19,28 @@ extension SyncedTables {
     /// ``SyncEngine`` does.
     ///
     /// For a migration that has added or dropped columns and then writes what others are to get,
-    /// and for a program that writes after its migrations and before it creates an engine.
+    /// and for a program that writes after its migrations and before it creates an engine. Tables
+    /// and columns that the file does not have yet, since later migrations make them, are left out.
     ///
     /// - Parameter db: In a write transaction, such as that of a migration.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
     public func installTriggers(in db: SecureDatabaseStore) throws {
-        try Capture(self).install(in: db)
+        var present = SyncedTables()
+        for var declaration in declarations {
+            let isStore = declaration.keyValueStore != nil
+            guard try isStore || db.tableExists(declaration.table) else { continue }
+            var columns: Set<String> = []
+            try db.rows(
+                "SELECT name FROM pragma_table_xinfo(?, 'main')", [declaration.table]
+            ) { columns.insert(try $0.text(at: 0).sqlNameKey) }
+            func has(_ name: String) -> Bool { columns.contains(name.sqlNameKey) }
+            declaration.together = declaration.together.map { $0.filter(has) }.filter {
+                !$0.isEmpty
+            }
+            declaration.formerly = declaration.formerly.filter { has($1) && !has($0) }
+            present.add(declaration)
+        }
+        try Capture(present).install(in: db)
     }
 
     /// Removes the triggers with which an engine captures what is written to synced tables.

@@ -272,9 +272,9 @@ struct Inbox {
             }
             for head in next.heads {
                 if head.member == .none, adopts, head.number > adopted?.number ?? 0 {
-                    let numbers = try await SnapshotStore(store: store, keys: keys)
-                        .numbers(after: head.number - 1)
-                    if numbers.isEmpty {
+                    let snapshots = SnapshotStore(store: store, keys: keys)
+                    let numbers = try await snapshots.numbers(after: head.number - 1)
+                    if try await snapshots.newest(of: numbers) == nil {
                         outcome.failures.append(
                             .withheld(member: "snapshots", number: head.number))
                     }

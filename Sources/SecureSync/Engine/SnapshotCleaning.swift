@@ -21,8 +21,9 @@ extension SnapshotWriting {
             }
         }
         for draft in drafts where draft.number <= last {
-            if !used.contains(draft.name) { try await removeParts(of: draft.name, draft.parts) }
-            try await database.write { try SyncJournal($0).removeDraft(draft.name) }
+            let isHere = try await database.write { try SyncJournal($0).removeDraft(draft.name) }
+            guard isHere, !used.contains(draft.name) else { continue }
+            try await removeParts(of: draft.name, draft.parts)
         }
     }
 
@@ -90,7 +91,18 @@ extension SyncJournal {
         return drafts
     }
 
-    func removeDraft(_ name: Data) throws {
+    /// Notes that the manifest may be created from now on; returns false if the draft is gone.
+    func numberDraft(_ name: Data, _ number: UInt64) throws -> Bool {
+        try db.executeUpdate(
+            "UPDATE securestorage_sync_draft SET number = ? WHERE name = ?",
+            values: [Int64(number), name])
+        return try db.changedRowCount() == 1
+    }
+
+    /// Returns false if it is gone.
+    @discardableResult
+    func removeDraft(_ name: Data) throws -> Bool {
         try db.executeUpdate("DELETE FROM securestorage_sync_draft WHERE name = ?", values: [name])
+        return try db.changedRowCount() == 1
     }
 }

@@ -259,11 +259,12 @@ struct SnapshotWriting: Sendable {
         let (member, last) = (keys.member, made.manifest.declaration.heads[keys.member] ?? 0)
         let sent = try await database.read { try SyncJournal($0).sentHead(of: member).number }
         guard sent >= last else { return nil }
-        try await database.write { db in
-            try db.executeUpdate(
-                "UPDATE securestorage_sync_draft SET number = ? WHERE name = ?",
-                values: [Int64(made.manifest.declaration.number), name])
-        }
+        // Without a lock, another engine may have taken them for what is left of a former try.
+        guard
+            try await database.write({ db in
+                try SyncJournal(db).numberDraft(name, made.manifest.declaration.number)
+            })
+        else { return nil }
         // The first one of a group may be written from a file that is in another one still.
         let previous = made.manifest.declaration.number == 1 ? nil : made.previous
         guard let next = try await snapshots.create(made.manifest, after: previous) else {

@@ -201,9 +201,7 @@ extension SyncEngine {
         if let former = state.formers.first.flatMap({ chains[$0] }),
             let before = try? SyncGroup(resuming: former, as: own, in: store, keyStore: keyStore)
         {
-            do { try await complete(group, by: before) } catch SyncError.notAllowed {
-                // The group is full: this member must be able to make room.
-            }
+            try await complete(group, by: before)
             try await keepChain(of: group)
         }
         hasCompleted.withLock { $0 = true }
@@ -217,8 +215,12 @@ extension SyncEngine {
         for member in before.removed.keys.sorted() where state.isActive(member) {
             try await group.remove(.beginning(of: member))
         }
-        for member in before.devices where state.member(member.id) == nil {
-            try await group.add(member, named: try await former.name(of: member.id))
+        do {
+            for member in before.devices where state.member(member.id) == nil {
+                try await group.add(member, named: try await former.name(of: member.id))
+            }
+        } catch SyncError.notAllowed {
+            // The group is full, and this member must be able to make room.
         }
     }
 }

@@ -172,8 +172,10 @@ import Testing
         var migrations = Self.first
         migrations.add("colours") { db in
             try db.executeStatements("ALTER TABLE note ADD COLUMN colour TEXT")
+            // Of a later version, which has a table more, and another name for a column.
             var tables = SyncedTables()
-            Self.note(&tables)
+            tables.add("note", together: [["text", "later"]], formerly: ["mood": "feeling"])
+            tables.add("later")
             try tables.installTriggers(in: db)
             try db.executeStatements("UPDATE note SET colour = 'phone'")
         }
