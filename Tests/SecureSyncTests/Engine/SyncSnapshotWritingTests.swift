@@ -164,15 +164,8 @@ import Testing
     }
 
     @Test func `a member whose clock is far behind keeps its log while it writes`() async throws {
-        let year: Int64 = 365 * 24 * 3_600_000
-        let (phone, laptop) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
-        let old = try WorldDevice("old", objects, clockOffset: -year)
-        let devices = [phone, laptop, old]
-        try await phone.engine.createGroup(deviceName: "d0")
-        for device in [laptop, old] {
-            try await device.engine.join(
-                try await phone.engine.invite(.once), deviceName: device.name, localRows: .keep)
-        }
+        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
+        let devices = [phone, tablet, laptop]
         for round in 0..<20 {
             for device in devices {
                 try await write(device, round)
@@ -187,8 +180,7 @@ import Testing
     @Test func `what a clock that was ahead has written does not keep a member from being heard`()
         async throws
     {
-        let year: Int64 = 365 * 24 * 3_600_000
-        let phone = try WorldDevice("d0", objects, clockOffset: year)
+        let phone = try WorldDevice("d0", objects, clockOffset: WorldDevice.year)
         try await phone.engine.createGroup(deviceName: "d0")
         let laptop = try WorldDevice("d1", objects)
         try await laptop.engine.join(
@@ -204,14 +196,7 @@ import Testing
     }
 
     @Test func `a deletion that comes too late is in the conflicts of who made it`() async throws {
-        let year: Int64 = 365 * 24 * 3_600_000
-        let (phone, tablet) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
-        let laptop = try WorldDevice("d2", objects, clockOffset: -year)
-        try await phone.engine.createGroup(deviceName: "d0")
-        for device in [tablet, laptop] {
-            try await device.engine.join(
-                try await phone.engine.invite(.once), deviceName: device.name, localRows: .keep)
-        }
+        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
         try await phone.queue.write { db in
             try db.executeUpdate("INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 'x', NULL)")
         }

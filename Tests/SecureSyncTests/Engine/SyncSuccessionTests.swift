@@ -133,15 +133,7 @@ import Testing
     func `a device that was away until its log was closed finds a new group and loses nothing`()
         async throws
     {
-        let year: Int64 = 365 * 24 * 3_600_000
-        let (phone, tablet) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
-        // So the others heard of it a year ago, by its own clock.
-        let laptop = try WorldDevice("d2", objects, clockOffset: -year)
-        try await phone.engine.createGroup(deviceName: "d0")
-        for device in [tablet, laptop] {
-            try await device.engine.join(
-                try await phone.engine.invite(.once), deviceName: device.name, localRows: .keep)
-        }
+        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
         try await write(laptop, "INSERT INTO parent VALUES ('sent', 1, NULL)")
         try await settle([phone, tablet, laptop])
         try await write(laptop, "INSERT INTO parent VALUES ('unsent', 1, NULL)")
@@ -232,15 +224,21 @@ import Testing
         #expect(try await devices[1].engine.members().map(\.name) == ["phone", "laptop"])
     }
 
-    @Test func `a member that a new beginning brings back is removed again`() async throws {
+    /// A phone that has removed Ruth, a laptop that did not hear of it before the store was put
+    /// back, and has let the group begin anew, and Ruth's device.
+    private func groupThatBringsRuthBack() async throws -> [WorldDevice] {
         let devices = try await group("phone", "laptop", "ruth")
         let before = objects.all
         let member = try #require(
             try await devices[0].engine.members().first { $0.name == "ruth" })
         try await devices[0].engine.remove(member)
-        // The laptop does not hear of it before the store is put back.
         objects.putBack(before)
         try await devices[1].engine.reset()
+        return devices
+    }
+
+    @Test func `a member that a new beginning brings back is removed again`() async throws {
+        let devices = try await groupThatBringsRuthBack()
         try await settle(Array(devices[..<2]))
         #expect(try await devices[1].engine.members().map(\.name).sorted() == ["laptop", "phone"])
         await #expect(throws: SyncError.notAMember) { try await devices[2].engine.syncOnce() }
@@ -255,13 +253,7 @@ import Testing
     @Test func `who dies while it removes a member again does it later`() async throws {
         for calls in 0..<40 {
             objects.putBack([:])
-            let devices = try await group("phone", "laptop", "ruth")
-            let before = objects.all
-            let member = try #require(
-                try await devices[0].engine.members().first { $0.name == "ruth" })
-            try await devices[0].engine.remove(member)
-            objects.putBack(before)
-            try await devices[1].engine.reset()
+            let devices = try await groupThatBringsRuthBack()
             devices[0].store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await devices[0].engine.syncOnce()
