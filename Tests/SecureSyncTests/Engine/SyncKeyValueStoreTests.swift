@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `who observes a key sees what other devices put`() async throws {
+    func `an observer of a key sees what other devices put`() async throws {
         let (phone, laptop) = try await pair()
         var values = try laptop.values(forKey: "theme", as: String.self).makeAsyncIterator()
         #expect(try await values.next()?.get() == .some(nil))

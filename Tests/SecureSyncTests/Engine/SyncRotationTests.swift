@@ -30,7 +30,8 @@ import Testing
         return try SealedBatch(reading: try #require(objects.read(name))).header.epoch
     }
 
-    @Test func `who has a used invitation, or has left, has no key for what is written later`()
+    @Test
+    func `an invitation that was used and a member that left have no key for later batches`()
         async throws
     {
         let anna = try WorldDevice("anna", objects)

@@ -12,20 +12,6 @@ import Testing
 @Suite struct SyncSnapshotWritingTests {
     private let objects = WorldObjects()
 
-    private func group(
-        _ count: Int, policy: SnapshotPolicy = WorldDevice.policy
-    ) async throws -> [WorldDevice] {
-        let devices = try (0..<count).map { try WorldDevice("d\($0)", objects, policy: policy) }
-        try await devices[0].engine.createGroup(deviceName: "d0")
-        for device in devices.dropFirst() {
-            try await device.engine.join(
-                try await devices[0].engine.invite(.once), deviceName: device.name,
-                localRows: .keep)
-            try await device.engine.syncOnce()
-        }
-        return devices
-    }
-
     private func write(_ device: WorldDevice, _ number: Int) async throws {
         let name = device.name
         try await device.queue.write { db in
@@ -47,7 +33,7 @@ import Testing
     @Test func `an app that writes whenever something is sent has snapshots all the same`()
         async throws
     {
-        let device = try await group(1)[0]
+        let device = try await WorldDevice.group(["d0"], in: objects)[0]
         let queue = device.queue
         let count = Locked(0)
         device.store.watchCreations(
@@ -69,8 +55,10 @@ import Testing
         #expect(try other.rows() == device.rows())
     }
 
-    @Test func `who has adopted a snapshot that does not count any more goes on`() async throws {
-        let devices = try await group(4)
+    @Test func `a device that has adopted a snapshot that does not count any more goes on`()
+        async throws
+    {
+        let devices = try await WorldDevice.group(["d0", "d1", "d2", "d3"], in: objects)
         let (phone, laptop, ruth) = (devices[0], devices[1], devices[2])
         let member = try #require(
             try await phone.engine.members().first { $0.name == ruth.name })
@@ -106,7 +94,7 @@ import Testing
     }
 
     @Test func `the rows of a manifest that the store creates late are there`() async throws {
-        let phone = try await group(1)[0]
+        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
         let (objects, isManifest) = (objects, isManifest)
         let late = Locked<(name: String, bytes: Data)?>(nil)
         phone.store.watchCreations(
@@ -145,7 +133,7 @@ import Testing
     @Test func `a row that grows beyond what one transaction may write is in snapshots`()
         async throws
     {
-        let devices = try await group(2)
+        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
         for column in ["name", "code"] {
             try await devices[0].queue.write { db in
                 try db.executeUpdate("INSERT OR IGNORE INTO parent (id) VALUES ('a')")

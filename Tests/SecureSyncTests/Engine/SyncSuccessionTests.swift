@@ -12,19 +12,9 @@ import Testing
     private let objects = WorldObjects()
 
     private func group(_ names: String...) async throws -> [WorldDevice] {
-        let devices = try names.map { try WorldDevice($0, objects) }
-        try await devices[0].engine.createGroup(deviceName: names[0])
-        for device in devices.dropFirst() {
-            try await device.engine.join(
-                try await devices[0].engine.invite(.once), deviceName: device.name,
-                localRows: .keep)
-        }
+        let devices = try await WorldDevice.group(names, in: objects)
         try await settle(devices)
         return devices
-    }
-
-    private func write(_ device: WorldDevice, _ sql: String) async throws {
-        try await device.queue.write { try $0.executeStatements(sql) }
     }
 
     private func settle(_ devices: [WorldDevice]) async throws {
@@ -41,16 +31,16 @@ import Testing
         async throws
     {
         let devices = try await group("phone", "laptop", "desk")
-        try await write(
-            devices[0], "INSERT INTO parent VALUES ('a', 1, NULL), ('b', 1, NULL), ('c', 1, NULL)")
+        try await devices[0].write(
+            "INSERT INTO parent VALUES ('a', 1, NULL), ('b', 1, NULL), ('c', 1, NULL)")
         try await settle(devices)
         // Only the laptop gets this edit of the desk's.
-        try await write(devices[2], "UPDATE parent SET name = 'desk' WHERE id = 'a'")
+        try await devices[2].write("UPDATE parent SET name = 'desk' WHERE id = 'a'")
         try await devices[2].engine.syncOnce()
         try await devices[1].engine.syncOnce()
-        try await write(devices[1], "DELETE FROM parent WHERE id = 'b'")
-        try await write(devices[1], "INSERT INTO parent VALUES ('d', 'laptop', NULL)")
-        try await write(devices[0], "UPDATE parent SET name = 'phone' WHERE id = 'c'")
+        try await devices[1].write("DELETE FROM parent WHERE id = 'b'")
+        try await devices[1].write("INSERT INTO parent VALUES ('d', 'laptop', NULL)")
+        try await devices[0].write("UPDATE parent SET name = 'phone' WHERE id = 'c'")
         objects.putBack([:])
         for device in devices {
             await #expect(throws: SyncError.self) { try await device.engine.syncOnce() }
@@ -72,13 +62,13 @@ import Testing
     {
         let devices = try await group("phone", "laptop")
         let old = objects.all
-        try await write(devices[1], "INSERT INTO parent VALUES ('late', 1, NULL)")
+        try await devices[1].write("INSERT INTO parent VALUES ('late', 1, NULL)")
         try await settle(devices)
         // Joined since: the store knows nothing of it.
         let tablet = try WorldDevice("tablet", objects)
         try await tablet.engine.join(
             try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
-        try await write(tablet, "INSERT INTO parent VALUES ('new', 1, NULL)")
+        try await tablet.write("INSERT INTO parent VALUES ('new', 1, NULL)")
         try await settle(devices + [tablet])
         objects.putBack(old)
         await #expect(throws: SyncError.self) { try await devices[1].engine.syncOnce() }
@@ -95,7 +85,7 @@ import Testing
     {
         let devices = try await group("phone", "laptop", "tablet")
         // The tablet is away all the time.
-        try await write(devices[2], "INSERT INTO parent VALUES ('tablet', 1, NULL)")
+        try await devices[2].write("INSERT INTO parent VALUES ('tablet', 1, NULL)")
         try await devices[0].engine.reset()
         let between = objects.all
         try await devices[0].engine.reset()
@@ -112,12 +102,12 @@ import Testing
     {
         let devices = try await group("phone", "laptop")
         let copy = try WorldDevice(copyOf: devices[0], "copy")
-        try await write(copy, "INSERT INTO parent VALUES ('copy', 1, NULL)")
+        try await copy.write("INSERT INTO parent VALUES ('copy', 1, NULL)")
         // Until the floor is above what the copy has not sent.
         for round in 0..<40 {
             for device in devices {
-                try await write(
-                    device, "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
                 try await device.engine.syncOnce()
             }
         }
@@ -134,14 +124,14 @@ import Testing
         async throws
     {
         let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
-        try await write(laptop, "INSERT INTO parent VALUES ('sent', 1, NULL)")
+        try await laptop.write("INSERT INTO parent VALUES ('sent', 1, NULL)")
         try await settle([phone, tablet, laptop])
-        try await write(laptop, "INSERT INTO parent VALUES ('unsent', 1, NULL)")
-        try await write(laptop, "UPDATE parent SET name = 2 WHERE id = 'sent'")
+        try await laptop.write("INSERT INTO parent VALUES ('unsent', 1, NULL)")
+        try await laptop.write("UPDATE parent SET name = 2 WHERE id = 'sent'")
         for round in 0..<40 {
             for device in [phone, tablet] {
-                try await write(
-                    device, "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
                 try await device.engine.syncOnce()
             }
         }
@@ -159,14 +149,14 @@ import Testing
         async throws
     {
         let devices = try await group("phone", "laptop")
-        try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+        try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
         try await devices[1].engine.syncOnce()
         let moved = WorldObjects()
         try await devices[0].engine.moveGroup(to: WorldStore(moved))
         #expect(try parents(devices[0]) == ["a laptop"])
-        try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+        try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
-        try await write(devices[1], "INSERT INTO parent VALUES ('c', 'laptop', NULL)")
+        try await devices[1].write("INSERT INTO parent VALUES ('c', 'laptop', NULL)")
         await #expect(throws: SyncError.groupHasMoved) { try await devices[1].engine.syncOnce() }
 
         let engine = try SyncEngine(
@@ -183,7 +173,7 @@ import Testing
         var calls = 0
         while true {
             let devices = try await group("phone", "laptop")
-            try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+            try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
             devices[0].store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await devices[0].engine.reset()
@@ -193,7 +183,7 @@ import Testing
                 try devices[0].killAndReopen()
             }
             try await settle(devices)
-            try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+            try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
             try await devices[1].engine.reset()
             try await settle(devices)
             #expect(try parents(devices[0]) == ["a laptop", "b phone"], "\(calls)")
@@ -218,7 +208,7 @@ import Testing
                     .map { ($0, Data?.none) }))
         try await ruth.engine.reset()
         #expect(objects.names.contains { $0.contains("/m/n") })
-        try await write(devices[0], "INSERT INTO parent VALUES ('a', 'phone', NULL)")
+        try await devices[0].write("INSERT INTO parent VALUES ('a', 'phone', NULL)")
         try await settle(Array(devices[..<2]))
         #expect(try parents(devices[1]) == ["a phone"])
         #expect(try await devices[1].engine.members().map(\.name) == ["phone", "laptop"])
@@ -243,14 +233,14 @@ import Testing
         #expect(try await devices[1].engine.members().map(\.name).sorted() == ["laptop", "phone"])
         await #expect(throws: SyncError.notAMember) { try await devices[2].engine.syncOnce() }
         // Its file knows nothing of its removal, and yet it can join again.
-        try await write(devices[2], "INSERT INTO parent VALUES ('a', 'ruth', NULL)")
+        try await devices[2].write("INSERT INTO parent VALUES ('a', 'ruth', NULL)")
         try await devices[2].engine.join(
             try await devices[1].engine.invite(.once), deviceName: "ruth", localRows: .keep)
         try await settle(devices)
         #expect(try parents(devices[0]) == ["a ruth"])
     }
 
-    @Test func `who dies while it removes a member again does it later`() async throws {
+    @Test func `a device that dies while it removes a member again does it later`() async throws {
         for calls in 0..<40 {
             objects.putBack([:])
             let devices = try await groupThatBringsRuthBack()
@@ -276,7 +266,7 @@ import Testing
         try await tablet.engine.join(
             try await devices[1].engine.invite(.once), deviceName: "tablet", localRows: .keep)
         try await tablet.engine.syncOnce()
-        try await write(tablet, "INSERT INTO parent VALUES ('a', 'tablet', NULL)")
+        try await tablet.write("INSERT INTO parent VALUES ('a', 'tablet', NULL)")
         objects.putBack(old)
         // Neither has heard of the tablet's rows, and the laptop, which knows it, is gone.
         try await devices[0].engine.reset()
@@ -297,7 +287,7 @@ import Testing
         let devices = try await group("phone")
         let invitation = try await devices[0].engine.invite(.once)
         let recovery = try await devices[0].engine.invite(.recovery)
-        try await write(devices[0], "INSERT INTO parent VALUES ('a', 'phone', NULL)")
+        try await devices[0].write("INSERT INTO parent VALUES ('a', 'phone', NULL)")
         for _ in 0..<2 { try await devices[0].engine.reset() }
         let laptop = try WorldDevice("laptop", objects)
         let error = await #expect(throws: SyncError.self) {
@@ -322,7 +312,7 @@ import Testing
             try await devices[0].engine.members().first { $0.name == "laptop" })
         try await devices[0].engine.remove(member)
         await #expect(throws: SyncError.notAMember) { try await devices[1].engine.syncOnce() }
-        try await write(devices[1], "INSERT INTO parent VALUES ('a', 'laptop', NULL)")
+        try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
         try await devices[1].engine.join(
             try await devices[0].engine.invite(.once), deviceName: "laptop", localRows: .keep)
         try await settle(devices)
@@ -334,7 +324,7 @@ import Testing
         await #expect(throws: KeyStoreError.self) { try await engine.syncOnce() }
         try await engine.join(
             try await devices[0].engine.invite(.once), deviceName: "new", localRows: .keep)
-        try await write(devices[0], "INSERT INTO parent VALUES ('b', 'phone', NULL)")
+        try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
         try await engine.syncOnce()
         #expect(try parents(devices[1]) == ["a laptop", "b phone"])

@@ -1,0 +1,126 @@
+import Foundation
+import SecureKeys
+import SecureStoragePlatform
+import Testing
+
+@testable import SecureSync
+
+/// Invitations, recovery codes, and entries whose answer was lost.
+@Suite struct GroupJoiningTests {
+    @Test func `a device that joins reads the past, the names, and what the others sign`()
+        async throws
+    {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let old = try await phone.sealed("before")
+        try await phone.group.rotate()
+        let laptop = try await phone.inviting("laptop", store)
+        #expect(try await laptop.opened(old) == "before")
+        #expect(try await laptop.group.name(of: phone.member) == "Anna's phone")
+        try await phone.group.refresh()
+        #expect(try await phone.group.name(of: laptop.member) == "laptop")
+
+        let (keys, others) = (try await phone.group.keys(), try await laptop.group.keys())
+        let signature = try keys.sign(Data("message".utf8))
+        #expect(others.isValid(signature, for: Data("message".utf8), by: keys.member))
+        #expect(!others.isValid(signature, for: Data("massage".utf8), by: keys.member))
+        #expect(!others.isValid(signature, for: Data("message".utf8), by: others.member))
+        #expect(Set(others.writers) == [keys.member, others.member])
+    }
+
+    @Test func `an invitation for once lets one of two in`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let invitation = try await phone.group.invite(.once)
+        let code = invitation.code
+        async let first = try? GroupDevice.joining(try SyncInvitation(code: code), "a", store)
+        async let second = try? GroupDevice.joining(try SyncInvitation(code: code), "b", store)
+        #expect([await first, await second].filter { $0 != nil }.count == 1)
+        await #expect(throws: SyncError.self) {
+            try await GroupDevice.joining(invitation, "third", store)
+        }
+        try await phone.group.refresh()
+        #expect(await phone.group.state.devices.count == 2)
+    }
+
+    @Test func `the loser of a race for an invitation learns that it was used`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let invitation = try await phone.group.invite(.once)
+        // The other one joins between this one's reading and its creation.
+        store.beforeCreate.withLock {
+            $0 = { _ in
+                store.beforeCreate.withLock { $0 = nil }
+                _ = try await GroupDevice.joining(invitation, "faster", store)
+            }
+        }
+        await #expect(
+            throws: SyncError.invitationNotAccepted(
+                "it was used already, or withdrawn; ask for another one")
+        ) { try await GroupDevice.joining(invitation, "slower", store) }
+        try await phone.group.refresh()
+        #expect(await phone.group.state.devices.count == 2)
+    }
+
+    @Test func `a recovery code works often, until it is removed`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let code = try await phone.group.invite(.recovery)
+        _ = try await GroupDevice.joining(code, "a", store)
+        _ = try await GroupDevice.joining(code, "b", store)
+        try await phone.group.refresh()
+        let recovery = try #require(await phone.group.state.active.first { $0.kind == .recovery })
+        try await phone.group.remove(TestChain.head(recovery.id))
+        await #expect(throws: SyncError.self) { try await GroupDevice.joining(code, "c", store) }
+        #expect(await phone.group.state.devices.count == 3)
+    }
+
+    @Test func `another code finds no group`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        _ = try await phone.group.invite(.once)
+        await #expect(
+            throws: SyncError.invitationNotAccepted("the store has no group that made it")
+        ) { try await GroupDevice.joining(SyncInvitation(.random()), "laptop", store) }
+        #expect(throws: SyncError.self) { try SyncInvitation(code: "0000-UUUU") }
+    }
+
+    @Test func `a joining that was killed goes on as the same member`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let (invitation, keyStore) = (try await phone.group.invite(.once), InMemoryKeyStore())
+        let first = try await SyncGroup.join(
+            invitation, in: store, keyStore: keyStore, deviceName: "laptop")
+        let again = try await GroupDevice.joining(invitation, "laptop", store, keyStore: keyStore)
+        #expect(await again.member == first.member)
+        _ = try await again.group.keys()
+        try await phone.group.refresh()
+        #expect(await phone.group.state.devices.count == 2)
+    }
+
+    @Test func `a joining that was killed, and whose member was removed, begins again`()
+        async throws
+    {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let (code, keyStore) = (try await phone.group.invite(.recovery), InMemoryKeyStore())
+        let first = try await SyncGroup.join(
+            code, in: store, keyStore: keyStore, deviceName: "laptop")
+        try await phone.group.remove(TestChain.head(await first.member))
+        let again = try await GroupDevice.joining(code, "laptop", store, keyStore: keyStore)
+        #expect(await again.member != first.member)
+        _ = try await again.group.keys()
+    }
+
+    @Test func `a lost answer to a creation does not lose the entry`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        store.losesAnswers.withLock { $0 = true }
+        let laptop = try await phone.inviting("laptop", store)
+        try await phone.group.rotate()
+        #expect(await phone.group.state.count == 4)
+        #expect(await phone.group.state.void.isEmpty)
+        try await laptop.group.refresh()
+        #expect(try await laptop.group.keys().currentEpoch == 2)
+    }
+}

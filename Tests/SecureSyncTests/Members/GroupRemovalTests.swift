@@ -1,0 +1,176 @@
+import Foundation
+import SecureKeys
+import SecureStoragePlatform
+import Testing
+
+@testable import SecureSync
+
+/// Removals, rotations, and members that do harm.
+@Suite struct GroupRemovalTests {
+    @Test func `a removed member reads nothing of later epochs`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        try await phone.group.refresh()
+        let before = try await phone.sealed("before")
+        #expect(try await laptop.opened(before) == "before")
+        try await phone.group.remove(TestChain.head(await laptop.member))
+        let after = try await phone.sealed("after")
+        #expect(after.0 == 2)
+
+        try await laptop.group.refresh()
+        await #expect(throws: SyncError.notAMember) { try await laptop.group.keys() }
+        await #expect(throws: SyncError.notAMember) { try await laptop.group.rotate() }
+        // With all that it has: its private keys, every key that was ever wrapped for anybody, and
+        // the key of the first epoch.
+        let id = phone.group.id
+        let own = try MemberKeys(
+            named: MemberKeys.name(id, await laptop.member), in: laptop.keyStore)
+        let phoneKeys = try MemberKeys(
+            named: MemberKeys.name(id, await phone.member), in: phone.keyStore)
+        var opened = 0
+        for bytes in await laptop.group.entries {
+            let keys: [Data]
+            switch try ChainEntry(reading: bytes).action {
+            case .found(_, let epoch), .remove(_, let epoch, _), .rotate(let epoch),
+                .succeed(_, _, let epoch):
+                keys = Array(epoch.wrapped.values)
+            case .add(_, let key), .fork(_, let key, _): keys = [key]
+            case .leave: keys = []
+            }
+            for key in keys {
+                #expect(try EpochKey(2, unwrapping: key, own, group: id) == nil)
+                if try EpochKey(2, unwrapping: key, phoneKeys, group: id) != nil { opened += 1 }
+            }
+        }
+        // What the test tries would succeed with the right key.
+        #expect(opened == 1)
+        let first = try await phone.group.keys().key(ofEpoch: 1)
+        #expect(throws: EnvelopeError.self) {
+            try first.open(after.1, table: "t", column: "c", row: .text("1"))
+        }
+    }
+
+    @Test func `two that remove one member at a time remove it once`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        let tablet = try await phone.inviting("tablet", store)
+        for device in [phone, laptop] { try await device.group.refresh() }
+        let gone = await tablet.member
+        store.beforeCreate.withLock {
+            $0 = { _ in
+                store.beforeCreate.withLock { $0 = nil }
+                try await laptop.group.remove(
+                    LogHead(member: gone, number: 3, hash: Data(count: 32)))
+            }
+        }
+        try await phone.group.remove(LogHead(member: gone, number: 5, hash: Data(count: 32)))
+        try await laptop.group.refresh()
+        #expect(await phone.group.state == laptop.group.state)
+        // The prefix of the one that was faster, on every member alike.
+        #expect(try await phone.group.keys().removed == [gone: 3])
+        #expect(await phone.group.state.epoch == 2)
+    }
+
+    @Test func `two that remove each other: one goes`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        try await phone.group.refresh()
+        let (first, second) = (
+            TestChain.head(await laptop.member), TestChain.head(await phone.member)
+        )
+        store.beforeCreate.withLock {
+            $0 = { _ in
+                store.beforeCreate.withLock { $0 = nil }
+                try await laptop.group.remove(second)
+            }
+        }
+        await #expect(throws: SyncError.notAMember) { try await phone.group.remove(first) }
+        #expect(await phone.group.state.devices.map(\.id) == [first.member])
+        _ = try await laptop.group.keys()
+    }
+
+    @Test func `a writer cannot invite, and its attempt is not stored`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let server = try await phone.inviting("server", store, role: .writer)
+        let count = store.all.count
+        await #expect(throws: SyncError.notAllowed("only an admin invites and removes")) {
+            try await server.group.invite(.once)
+        }
+        #expect(store.all.count == count)
+    }
+
+    @Test func `a used invitation reads nothing after the next rotation`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let invitation = try await phone.group.invite(.once)
+        let laptop = try await GroupDevice.joining(invitation, "laptop", store)
+        try await phone.group.refresh()
+        // Both notice at once; one rotates.
+        store.beforeCreate.withLock {
+            $0 = { _ in
+                store.beforeCreate.withLock { $0 = nil }
+                try await laptop.group.rotateIfNeeded()
+            }
+        }
+        try await phone.group.rotateIfNeeded()
+        #expect(await phone.group.state.epoch == 2)
+        try await phone.group.rotateIfNeeded()
+        #expect(await phone.group.state.epoch == 2)
+        let guest = MemberKeys(of: invitation.secret)
+        #expect(await phone.group.state.wrappedKey(for: guest.id)?.epoch == 1)
+    }
+
+    @Test func `a member with a useless key cannot keep the others from a new one`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        let own = try MemberKeys(
+            named: MemberKeys.name(phone.group.id, await laptop.member), in: laptop.keyStore)
+        // A point of small order: every shared secret with it is zero.
+        var record = try TestChain.record(.random())
+        record.keys.agreement = Data(count: 32)
+        let state = await laptop.group.state
+        let entry = ChainEntry(
+            group: phone.group.id, number: state.count + 1, previous: state.last, author: own.id,
+            action: .add(record, key: Data()))
+        store.set(
+            SyncNames.chainEntry(group: phone.group.id, number: entry.number),
+            try entry.signed(by: own))
+        try await phone.group.remove(TestChain.head(own.id))
+        #expect(await phone.group.state.isActive(record.id))
+        #expect(try await phone.group.keys().currentEpoch == 2)
+    }
+
+    @Test func `a useless past does not keep a member from the present`() async throws {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        let laptop = try await phone.inviting("laptop", store)
+        let own = try MemberKeys(
+            named: MemberKeys.name(phone.group.id, await laptop.member), in: laptop.keyStore)
+        let (state, epoch) = (await laptop.group.state, try EpochKey.random(2))
+        let wrapped = try state.active.map {
+            ($0.id, try epoch.wrapped(for: $0.id, $0.keys, group: phone.group.id))
+        }
+        let entry = ChainEntry(
+            group: phone.group.id, number: state.count + 1, previous: state.last, author: own.id,
+            action: .rotate(
+                .init(
+                    number: 2, wrapped: Dictionary(uniqueKeysWithValues: wrapped),
+                    previous: Data(count: 80))))
+        store.set(
+            SyncNames.chainEntry(group: phone.group.id, number: entry.number),
+            try entry.signed(by: own))
+        let resumed = try SyncGroup(
+            resuming: await phone.group.entries, as: await phone.member, in: store,
+            keyStore: phone.keyStore)
+        try await resumed.refresh()
+        let keys = try await resumed.keys()
+        #expect(keys.currentEpoch == 2)
+        _ = try keys.key(ofEpoch: 2)
+        #expect(throws: CBORError.self) { try keys.key(ofEpoch: 1) }
+    }
+}
