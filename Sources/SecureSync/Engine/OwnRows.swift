@@ -5,10 +5,15 @@ struct OwnRows {
     private(set) var changes: [RowChange] = []
     /// The birth of a new row as long as the logs are not read: below those of all others.
     let earlyStamp: Stamp
+    /// Whether a row of the group wins over one that was in the file before.
+    private let groupWins: Bool
     private var places: [RowPlace: Int] = [:]
+    /// The births that the file has shown of each row of its own.
+    private var births: [RowPlace: Set<Stamp>] = [:]
 
-    init(_ all: [RowChange], of member: MemberID) {
-        earlyStamp = Stamp(time: 1, member: member)
+    init(_ all: [RowChange], _ place: SyncJournal.Place) {
+        earlyStamp = Stamp(time: 1, member: place.member)
+        groupWins = place.keepsRows
         for change in all { add(change) }
     }
 
@@ -17,17 +22,23 @@ struct OwnRows {
         guard let index = places[place] else {
             places[place] = changes.count
             changes.append(change)
+            births[place] = [change.life.stamp]
             return
         }
         let former = changes[index]
+        let isInsertion = Self.isInsertion(former)
+        // What was in the file before has lost to a row of the group, and is listed.
+        let isGroups = groupWins && isInsertion && !isOwn(change.life.stamp, of: change)
         // While a log waits to begin, the file may show an older life of the row than its own.
         let isEdit =
             change.life.isAlive && former.life.isAlive && change.life.stamp <= former.life.stamp
-        guard isEdit else {
-            if change.life.stamp >= former.life.stamp { changes[index] = change }
+        guard isEdit, !isGroups else {
+            if isGroups || change.life.stamp >= former.life.stamp {
+                changes[index] = change
+                births[place] = [change.life.stamp]
+            }
             return
         }
-        let isInsertion = Self.isInsertion(former)
         let isSame = change.life.stamp == former.life.stamp
         for register in change.registers where isSame || register.stamp > former.life.stamp {
             changes[index].put(register)
@@ -35,6 +46,11 @@ struct OwnRows {
         if isInsertion {
             changes[index] = Self.begun(changes[index], at: changes[index].greatestStamp)
         }
+    }
+
+    /// Whether a row with this birth is the one that this file has inserted.
+    func isOwn(_ birth: Stamp, of change: RowChange) -> Bool {
+        birth == earlyStamp || births[RowPlace(change)]?.contains(birth) ?? false
     }
 
     /// An edit has a column with another stamp; a row of a key alone is only ever inserted.

@@ -136,7 +136,7 @@ struct SnapshotLoading: Sendable {
         try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
 
         let known = try KnownRows(capture, in: db)
-        let rows = OwnRows((own + new).map(known.renamed), of: place.member)
+        let rows = OwnRows((own + new).map(known.renamed), place)
         var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
             let life = try known.life(of: change)
@@ -147,6 +147,12 @@ struct SnapshotLoading: Sendable {
                     continue
                 }
                 if !isThere { seen.append(rows.early(change)) }
+            } else if !change.life.isAlive,
+                declaration.standing(change, rowIsThere: isThere) == nil
+            {
+                // Nor later: it must not outdo edits of the row that is seen from now on.
+                try capture.noteLost(change, .deleted, known, in: db)
+                continue
             } else if declaration.floor.isEdit(change, of: life),
                 let stands = declaration.standing(change, rowIsThere: true)
             {
@@ -183,7 +189,7 @@ struct SnapshotLoading: Sendable {
         guard let place = try journal.place() else { return }
         let known = try KnownRows(capture, in: db)
         let pending = try journal.takePending().map(known.renamed)
-        for change in OwnRows(pending, of: place.member).changes {
+        for change in OwnRows(pending, place).changes {
             try capture.noteLost(change, .deleted, known, in: db)
         }
     }
@@ -200,14 +206,14 @@ struct SnapshotLoading: Sendable {
         guard let place = try journal.place(), let adopted = try journal.adopted() else { return }
         let declaration = adopted.manifest.declaration
         let known = try KnownRows(capture, in: db)
-        let rows = OwnRows(try journal.takePending().map(known.renamed), of: place.member)
+        let rows = OwnRows(try journal.takePending().map(known.renamed), place)
         let time = max(
             Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
         let anew = Stamp(time: min(time, Stamp.greatestTime), member: place.member)
         var standing: [RowChange] = []
         for change in rows.changes {
             let life = try known.life(of: change)
-            let isOurs = life == nil || life == rows.earlyStamp || life == change.life.stamp
+            let isOurs = life.map { rows.isOwn($0, of: change) } ?? true
             var stands = declaration.standing(change, rowIsThere: life != nil)
             if OwnRows.isInsertion(change) {
                 // If another one has come with the logs, that is listed already.
