@@ -121,9 +121,10 @@ mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: 
 	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
 	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
 
-sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, copies, snapshots (WORLDS=10000, FIRST=0)
+sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, copies, snapshots (WORLDS=10000, BEGINNINGS=1000, FIRST=0)
 	$(BUILD_WORLDS)
 	@$(IN_MEMORY) .build/sync/release/SyncWorlds worlds $(or $(FIRST),0) $(or $(WORLDS),10000)
+	@$(IN_MEMORY) .build/sync/release/SyncWorlds beginnings $(or $(FIRST),0) $(or $(BEGINNINGS),1000)
 
 sync-kills: setup ## four programs that sync through one store and are killed (KILLS=10000; STORES=1: also the servers)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) $(WITH_STORES) Scripts/run-tests --filter SyncKillTests

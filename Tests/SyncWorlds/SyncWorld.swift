@@ -42,7 +42,7 @@ struct SyncWorld {
     mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
     mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
 
-    private mutating func newDevice() throws -> WorldDevice {
+    mutating func newDevice() throws -> WorldDevice {
         let year: Int64 = 365 * 24 * 3_600_000
         let offsets: [Int64] = [0, 0, 0, -year, year, 5000, -5000]
         let device = try WorldDevice(
@@ -111,7 +111,7 @@ struct SyncWorld {
 
     // MARK: - Steps
 
-    private mutating func sync(_ device: WorldDevice) async throws {
+    mutating func sync(_ device: WorldDevice) async throws {
         do {
             let report = try await device.engine.syncOnce()
             log.append("\(device.name): \(report)")
@@ -144,7 +144,7 @@ struct SyncWorld {
         !device.isOriginal || mayBeGone.contains(device.name)
     }
 
-    private mutating func copy(_ device: WorldDevice) async throws {
+    mutating func copy(_ device: WorldDevice) async throws {
         guard devices.count < 6 else { return }
         let copy = try WorldDevice(copyOf: device, "d\(count)")
         count += 1
@@ -201,7 +201,7 @@ struct SyncWorld {
         seen.insert(.putBack)
     }
 
-    private mutating func join() async throws {
+    mutating func join() async throws {
         let device = try newDevice()
         let host = devices[below(devices.count)]
         let keeps = chance(50)

@@ -4,6 +4,7 @@ import SecureSync
 // Campaigns; each prints what has failed, and ends with 1 if anything has.
 //
 //     SyncWorlds worlds FIRST COUNT
+//     SyncWorlds beginnings FIRST COUNT
 //     SyncWorlds adversary
 let arguments = Array(CommandLine.arguments.dropFirst())
 let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -51,13 +52,18 @@ func run<Piece: Sendable>(
 }
 
 switch arguments.first {
-case "worlds":
+case "worlds", "beginnings":
+    let isBeginning = arguments[0] == "beginnings"
     guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
     else { exit(2) }
     let failed = await run(Array(first..<(first + count))) { seed in
         var world = SyncWorld(seed: seed)
         do {
-            try await world.run(steps: 60)
+            if isBeginning {
+                try await world.runBeginnings(3)
+            } else {
+                try await world.run(steps: 60)
+            }
             return true
         } catch {
             say("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")

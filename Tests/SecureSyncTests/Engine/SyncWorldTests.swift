@@ -4,9 +4,7 @@ import Testing
 
 @testable import SyncWorlds
 
-/// Worlds of devices, each from a seed.
-///
-/// `make sync-world` runs thousands.
+/// Worlds of devices, each from a seed; `make sync-world` runs thousands.
 @Suite struct SyncWorldTests {
     @Test func `worlds meet everything that can happen`() async throws {
         var seen: Set<SyncWorld.Event> = []
@@ -23,6 +21,18 @@ import Testing
         var world = SyncWorld(seed: seed)
         do {
             try await world.run(steps: 60)
+        } catch {
+            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+        }
+    }
+
+    @Test(arguments: UInt64(36)..<44)
+    func `members that write and die before their logs begin lose nothing`(
+        seed: UInt64
+    ) async throws {
+        var world = SyncWorld(seed: seed)
+        do {
+            try await world.runBeginnings(3)
         } catch {
             Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
         }
