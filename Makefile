@@ -3,6 +3,10 @@
 SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Package.swift Benchmarks/Sources \
 	Fuzz/Package.swift Fuzz/Sources
 
+# SwiftPM writes the flags of traits in the order of a `Set`. With random hashes, nearly every plan
+# has other flags than the one before, and compiles all modules of this package again.
+export SWIFT_DETERMINISTIC_HASHING := 1
+
 # Found out when they are used: after the setup.
 FLAGS = $$(Scripts/build-flags)
 

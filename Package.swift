@@ -350,7 +350,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PlatformTests",
-            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform"],
+            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureKeysTests",

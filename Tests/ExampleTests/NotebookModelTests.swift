@@ -7,7 +7,7 @@ import Testing
 @testable import NotebookModel
 
 /// The model of the example for SwiftUI, without views.
-@MainActor @Suite(.timeLimit(.minutes(10))) struct NotebookModelTests {
+@MainActor struct NotebookModelTests {
     private let home: TemporaryDatabase
     private let key = DatabaseKey.raw(TemporaryDatabase.key)
 
@@ -47,15 +47,15 @@ import Testing
     @available(macOS 14, iOS 17, macCatalyst 17, tvOS 17, watchOS 10, *)
     @Test func `a new file has no notes, and an added one is shown`() async throws {
         try await showing { model, _ in
-            #expect(model.notes.isEmpty)
-            #expect(await model.add("  Buy milk\n"))
+            check(model.notes.isEmpty)
+            await check(model.add("  Buy milk\n"))
             try await wait(for: model) { model.notes.map(\.text) == ["Buy milk"] }
-            #expect(await !model.add(" \n"))
-            #expect(await model.add("Call the bank"))
+            await check(!model.add(" \n"))
+            await check(model.add("Call the bank"))
             try await wait(for: model) {
                 model.notes.map(\.text) == ["Call the bank", "Buy milk"]
             }
-            #expect(model.failure == nil)
+            check(model.failure == nil)
         }
     }
 
@@ -93,12 +93,12 @@ import Testing
             await model.add("Buy milk")
             try await wait(for: model) { model.notes.count == 1 }
             let seen = model.notes[0]
-            #expect(try await store.change(seen, to: "Buy oat milk"))
-            #expect(await !model.change(seen, to: "Buy rice milk"))
-            #expect(model.failure == "The note was changed elsewhere in the meantime.")
+            try await check(store.change(seen, to: "Buy oat milk"))
+            await check(!model.change(seen, to: "Buy rice milk"))
+            check(model.failure, equals: "The note was changed elsewhere in the meantime.")
             try await wait(for: model) { model.notes.map(\.text) == ["Buy oat milk"] }
-            #expect(await model.change(model.notes[0], to: "Buy rice milk"))
-            #expect(model.failure == nil)
+            await check(model.change(model.notes[0], to: "Buy rice milk"))
+            check(model.failure == nil)
         }
     }
 
@@ -124,9 +124,9 @@ import Testing
             await model.add("Buy milk")
             try await wait(for: model) { model.notes.count == 1 }
             await store.close()
-            #expect(await !model.add("lost"))
-            #expect(model.failure?.hasPrefix("That did not work: closed") == true)
-            #expect(model.notes.map(\.text) == ["Buy milk"])
+            await check(!model.add("lost"))
+            check(model.failure?.hasPrefix("That did not work: closed"), equals: true)
+            check(model.notes.map(\.text), equals: ["Buy milk"])
         }
     }
 
@@ -143,7 +143,7 @@ import Testing
             await other.close()
             store.database.resume()
             try await wait(for: model) { model.notes.count == 2 }
-            #expect(model.failure == nil)
+            check(model.failure == nil)
         }
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The tutorials, followed step by step as a reader does.
-@Suite(.timeLimit(.minutes(30))) struct TutorialTests {
+struct TutorialTests {
     #if os(Linux)
         @Test(.enabled(if: Terminal.isAvailable))
         func `every step compiles, runs, and shows what its tutorial says`() throws {
@@ -13,8 +13,8 @@ import Testing
             for (index, step) in steps.enumerated() where step.name != "Package.swift" {
                 try reader.follow(step, before: Array(steps[(index + 1)...]))
             }
-            #expect(reader.programs >= 20)
-            #expect(reader.transcripts >= 20)
+            check(reader.programs >= 20)
+            check(reader.transcripts >= 20)
         }
     #endif
 
@@ -26,10 +26,10 @@ import Testing
         files["Package.swift"] = nil
         let example = Tutorial.root.appendingPathComponent("Examples/Notebook")
         let names = try FileManager.default.contentsOfDirectory(atPath: example.path)
-        #expect(Set(names.filter { $0.hasSuffix(".swift") }) == Set(files.keys))
+        check(Set(names.filter { $0.hasSuffix(".swift") }), equals: Set(files.keys))
         for (name, text) in files {
             let file = example.appendingPathComponent(name)
-            #expect(try String(contentsOf: file, encoding: .utf8) == text, "\(name) differs")
+            try check(String(contentsOf: file, encoding: .utf8), equals: text, "\(name) differs")
         }
     }
 
@@ -39,10 +39,12 @@ import Testing
         let tutorials = try Tutorial.all()
         let shown = Set(tutorials.flatMap(\.steps).map(\.file))
         let files = try FileManager.default.contentsOfDirectory(atPath: Tutorial.resources.path)
-        #expect(Set(files.filter { !$0.hasSuffix(".svg") }) == shown)
+        check(Set(files.filter { !$0.hasSuffix(".svg") }), equals: shown)
         let names = try FileManager.default.contentsOfDirectory(atPath: Tutorial.folder.path)
             .filter { $0.hasSuffix(".tutorial") }
-        #expect(Set(names) == Set(tutorials.map { $0.name + ".tutorial" } + ["Notebook.tutorial"]))
+        check(
+            Set(names), equals: Set(tutorials.map { $0.name + ".tutorial" } + ["Notebook.tutorial"])
+        )
     }
 
     @Test func `the manifest of the first step names products of this package`() throws {
@@ -54,11 +56,11 @@ import Testing
             to: package.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
         let dump = try ChildProcess(
             "swift", ["package", "--package-path", package.path, "dump-package"])
-        #expect(dump.status == 0, "\(dump.errors)")
+        check(dump.status, equals: 0, "\(dump.errors)")
         let names = dump.output.matches(of: /"product" : \[\s*"(\w+)"/).map { String($0.1) }
-        #expect(names == ["SecureStorage", "Vaults", "SecureSync"])
+        check(names, equals: ["SecureStorage", "Vaults", "SecureSync"])
         let manifest = try String(
             contentsOf: Tutorial.root.appendingPathComponent("Package.swift"), encoding: .utf8)
-        for name in names { #expect(manifest.contains(".library(name: \"\(name)\"")) }
+        for name in names { check(manifest.contains(".library(name: \"\(name)\"")) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 extension FromCoreDataTests {
     // MARK: - Observing and migrating
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 19: a screen receives the result of its query again when it differs`() async throws {
         let queue = queue
         let titles = queue.values { db in
@@ -14,14 +14,14 @@ extension FromCoreDataTests {
                 .map(\.title)
         }
         var iterator = titles.makeAsyncIterator()
-        #expect(try await iterator.next()?.get() == ["Notes", "Engine"])
+        try await check(iterator.next()?.get(), equals: ["Notes", "Engine"])
         try await queue.write { db in
             _ = try db.update("book", ["title": "Letters"], where: ["id": 1])
         }
-        #expect(try await iterator.next()?.get() == ["Letters", "Engine"])
+        try await check(iterator.next()?.get(), equals: ["Letters", "Engine"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 20: a commit reports its tables and rows`() async throws {
         let queue = queue
         var changes = queue.changes(rowIDs: true).makeAsyncIterator()
@@ -29,11 +29,11 @@ extension FromCoreDataTests {
             try db.executeUpdate("UPDATE book SET title = 'x' WHERE id = 2")
         }
         let change = await changes.next()
-        #expect(change?.tables["book"]?.rowIDs == [2])
-        #expect(change?.tables["author"] == nil)
+        check(change?.tables["book"]?.rowIDs, equals: [2])
+        check(change?.tables["author"] == nil)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 21: with the change log, commits of another connection name their tables`()
         async throws
     {
@@ -48,15 +48,15 @@ extension FromCoreDataTests {
         while change?.tables["book"]?.kinds.contains(.delete) == false {
             change = await changes.next()
         }
-        #expect(change?.includesForeign == true)
-        #expect(change?.hasUnknownTables == false)
+        check(change?.includesForeign, equals: true)
+        check(change?.hasUnknownTables, equals: false)
     }
 
     @Test func `row 22: a step changes the schema once`() throws {
         var migrations = SchemaMigrations()
         migrations.add("year", sql: "ALTER TABLE book ADD COLUMN year INTEGER")
-        #expect(try queue.migrate(migrations) == ["year"])
-        #expect(try queue.migrate(migrations) == [])
+        try check(queue.migrate(migrations), equals: ["year"])
+        try check(queue.migrate(migrations), equals: [])
     }
 
     // MARK: - Values
@@ -77,14 +77,14 @@ extension FromCoreDataTests {
         try queue.write { db in
             try db.executeStatements("CREATE TABLE placed (id INTEGER PRIMARY KEY, shelf, archive)")
             try db.insert(placed, into: "placed")
-            #expect(
-                try db.string(forQuery: "SELECT json_extract(shelf, '$.boards[1]') FROM placed")
-                    == "3")
+            try check(
+                db.string(forQuery: "SELECT json_extract(shelf, '$.boards[1]') FROM placed"),
+                equals: "3")
             let read = try db.fetchOne(Placed.self, "SELECT * FROM placed")
-            #expect(read == placed)
+            check(read, equals: placed)
             let object = try NSKeyedUnarchiver.unarchivedObject(
                 ofClass: NSString.self, from: read?.archive ?? Data())
-            #expect(object == "archived")
+            check(object, equals: "archived")
         }
     }
 
@@ -106,11 +106,11 @@ extension FromCoreDataTests {
             count += chunk.count
             last = chunk
         }
-        #expect(count == 300_000)
-        #expect(last.suffix(3) == Data("end".utf8))
+        check(count, equals: 300_000)
+        check(last.suffix(3), equals: Data("end".utf8))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 27: many rows change in one statement, and observers receive it`() async throws {
         let queue = queue
         var changes = queue.changes(in: ["book"], rowIDs: true).makeAsyncIterator()
@@ -120,16 +120,16 @@ extension FromCoreDataTests {
             try db.executeUpdate("DELETE FROM book WHERE id <= 3")
         }
         let table = await changes.next()?.tables["book"]
-        #expect(table?.kinds == [.insert, .update, .delete])
-        #expect(table?.rowIDs == [1, 2, 3, 4, 5, 6])
+        check(table?.kinds, equals: [.insert, .update, .delete])
+        check(table?.rowIDs, equals: [1, 2, 3, 4, 5, 6])
     }
 
     @Test func `row 28: an error has a code and says what failed`() {
         let error = storageError {
             try queue.write { db in _ = try db.insert(Book(title: "x", author: 9), into: "book") }
         }
-        #expect(error?.resultCode == .constraintForeignKey)
-        #expect(error?.description.isEmpty == false)
+        check(error?.resultCode, equals: .constraintForeignKey)
+        check(error?.description.isEmpty, equals: false)
     }
 
     @Test func `row 29: a backup is made while the file is in use`() throws {
@@ -138,7 +138,7 @@ extension FromCoreDataTests {
         try queue.write { db in try db.executeUpdate("DELETE FROM book") }
         let store = SecureDatabaseStore(url: copy)
         try store.open(with: "other")
-        #expect(try store.int("SELECT count(*) FROM book") == 3)
+        try check(store.int("SELECT count(*) FROM book"), equals: 3)
     }
 
     @Test(.enabled(if: hasFTS5))
@@ -151,7 +151,7 @@ extension FromCoreDataTests {
                 """)
             return try db.strings("SELECT text FROM search WHERE search MATCH 'etude'")
         }
-        #expect(found == ["Une Étude"])
+        check(found, equals: ["Une Étude"])
     }
 
     // MARK: - A store; see Fixtures/README.md
@@ -178,39 +178,40 @@ extension FromCoreDataTests {
         let books = try queue.read { db in
             try db.fetchAll(Book.self, "SELECT * FROM book ORDER BY id")
         }
-        #expect(
-            books.map { $0.publishedAt?.timeIntervalSinceReferenceDate.rounded() }
-                == [721_692_800, 0, nil])
-        #expect(books.first?.uniqueID == UUID(uuidString: "173EF017-8551-4A76-AD07-19D8830FDC80"))
+        check(
+            books.map { $0.publishedAt?.timeIntervalSinceReferenceDate.rounded() },
+            equals: [721_692_800, 0, nil])
+        check(
+            books.first?.uniqueID, equals: UUID(uuidString: "173EF017-8551-4A76-AD07-19D8830FDC80"))
     }
 
     @Test func `rows F1 to F9: entities, relationships and external data become tables`() throws {
         let queue = try converted()
         try queue.read { db in
-            #expect(
-                try db.strings("SELECT kind || ' ' || id FROM book ORDER BY id")
-                    == ["Book 1", "Book 2", "GraphicNovel 3"])
-            #expect(try db.strings("SELECT title FROM book WHERE isRead") == ["Notes"])
-            #expect(try db.double(forQuery: "SELECT price FROM book WHERE id = 1") == 10.11)
-            #expect(
-                try db.strings("SELECT title FROM book WHERE author = 1 ORDER BY id")
-                    == ["Notes", "Engine"])
-            #expect(
-                try db.strings(
+            try check(
+                db.strings("SELECT kind || ' ' || id FROM book ORDER BY id"),
+                equals: ["Book 1", "Book 2", "GraphicNovel 3"])
+            try check(db.strings("SELECT title FROM book WHERE isRead"), equals: ["Notes"])
+            try check(db.double(forQuery: "SELECT price FROM book WHERE id = 1"), equals: 10.11)
+            try check(
+                db.strings("SELECT title FROM book WHERE author = 1 ORDER BY id"),
+                equals: ["Notes", "Engine"])
+            try check(
+                db.strings(
                     "SELECT name FROM tag JOIN bookTag ON tag.id = tag WHERE book = 1 ORDER BY name"
-                )
-                    == ["code", "maths"])
+                ), equals: ["code", "maths"])
             let external = try db.data(forQuery: "SELECT cover FROM book WHERE id = 1")
-            #expect(external == Data(repeating: UInt8(ascii: "A"), count: 150_000))
+            check(external, equals: Data(repeating: UInt8(ascii: "A"), count: 150_000))
             let inline = try db.data(forQuery: "SELECT cover FROM book WHERE id = 2")
-            #expect(inline == Data([0xFF, 0xD8, 0x00, 0x01]))
-            #expect(
-                try db.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-                    == ["author", "book", "bookTag", "securestorage_migration", "tag"])
-            #expect(try db.int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'") == 0)
+            check(inline, equals: Data([0xFF, 0xD8, 0x00, 0x01]))
+            try check(
+                db.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"),
+                equals: ["author", "book", "bookTag", "securestorage_migration", "tag"])
+            try check(
+                db.int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"), equals: 0)
         }
         let report = try queue.verifyIntegrity()
-        #expect(report.isSound, "\(report)")
+        check(report.isSound, "\(report)")
     }
 
     @Test func `a conversion whose external data are missing changes nothing`() throws {
@@ -225,19 +226,19 @@ extension FromCoreDataTests {
         try convertLibrary(at: store, to: encrypted, key: key)
         let queue = SecureDatabaseQueue(url: encrypted)
         try queue.open(with: key)
-        #expect(try queue.read { db in try db.int("SELECT count(*) FROM book") } == 3)
+        try check(queue.read { db in try db.int("SELECT count(*) FROM book") }, equals: 3)
     }
 
     @Test func `without a store, the same list makes empty tables`() throws {
         let new = try TemporaryDatabase().openQueue()
-        #expect(try new.migrate(libraryMigrations()) == ["library", "rows of Core Data"])
-        #expect(try new.read { db in try db.int("SELECT count(*) FROM book") } == 0)
+        try check(new.migrate(libraryMigrations()), equals: ["library", "rows of Core Data"])
+        try check(new.read { db in try db.int("SELECT count(*) FROM book") }, equals: 0)
     }
 
     @Test func `the guide's first lines do what they say`() throws {
         let other = try TemporaryDatabase()
         var migrations = SchemaMigrations()
         migrations.add("book", sql: "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT)")
-        #expect(try coreDataFirstLines(path: other.path, migrations: migrations) == ["Notes"])
+        try check(coreDataFirstLines(path: other.path, migrations: migrations), equals: ["Notes"])
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The rows of Docs/FromCoreData.md.
-@Suite struct FromCoreDataTests {
+struct FromCoreDataTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -37,12 +37,12 @@ import Testing
         queue.close()
         #expect(throws: SecureStorageError.closed) { try queue.read { _ in } }
         let pool = try database.openPool()
-        #expect(try pool.read { db in try db.int("SELECT count(*) FROM book") } == 3)
+        try check(pool.read { db in try db.int("SELECT count(*) FROM book") }, equals: 3)
     }
 
     @Test func `row 2: a temporary file serves tests`() throws {
         let temporary = try TemporaryDatabase().openQueue("CREATE TABLE t (a)")
-        #expect(try temporary.read { db in try db.tableExists("t") })
+        try check(temporary.read { db in try db.tableExists("t") })
     }
 
     @Test func `row 3: the file is encrypted while it is open and when it is closed`() throws {
@@ -53,34 +53,34 @@ import Testing
                     || bytes.range(of: Data("SQLite format 3".utf8)) != nil
             }
         }
-        #expect(try !holdsPlainText())
+        try check(!holdsPlainText())
         queue.close()
-        #expect(try !holdsPlainText())
+        try check(!holdsPlainText())
     }
 
     @Test func `row 4: a struct has the columns that a screen needs`() throws {
         struct Title: Codable, Equatable, Sendable { var title: String }
         let titles = try queue.read { db in try db.fetchAll(Title.self, "SELECT * FROM book") }
-        #expect(titles.count == 3)
+        check(titles.count, equals: 3)
     }
 
     @Test func `row 5: a value is inserted, and is in the file when the write returns`() throws {
         let id = try queue.write { db in try db.insert(Book(title: "New"), into: "book") }
         let other = try database.openStore()
-        #expect(try other.string(forQuery: "SELECT title FROM book WHERE id = ?", id) == "New")
+        try check(other.string(forQuery: "SELECT title FROM book WHERE id = ?", id), equals: "New")
     }
 
     @Test func `row 6: a changed value, or named columns, are written by a key`() throws {
         try queue.write { db throws in
-            #expect(try db.update(Book(id: 1, title: "Letters", author: 1), in: "book", key: "id"))
-            #expect(try db.update("book", ["title": "Linkers"], where: ["id": 2]))
+            try check(db.update(Book(id: 1, title: "Letters", author: 1), in: "book", key: "id"))
+            try check(db.update("book", ["title": "Linkers"], where: ["id": 2]))
         }
-        #expect(try titles() == ["Letters", "Linkers", "Engine"])
+        try check(titles(), equals: ["Letters", "Linkers", "Engine"])
     }
 
     @Test func `row 7: a row is deleted by a statement`() throws {
         try queue.write { db in try db.executeUpdate("DELETE FROM book WHERE id = ?", 2) }
-        #expect(try titles() == ["Notes", "Engine"])
+        try check(titles(), equals: ["Notes", "Engine"])
     }
 
     @Test func `row 8: a predicate is a condition with placeholders`() throws {
@@ -88,35 +88,35 @@ import Testing
             try db.fetchAll(
                 Book.self, "SELECT * FROM book WHERE title LIKE ? ORDER BY title", values: ["%n%"])
         }
-        #expect(books.map(\.title) == ["Engine", "Notes"])
+        check(books.map(\.title), equals: ["Engine", "Notes"])
     }
 
     @Test func `row 9: a limit, and rows one by one`() async throws {
         let first = try await queue.fetchAll("SELECT title FROM book ORDER BY id LIMIT ?", 2) {
             (title: String) in title
         }
-        #expect(first == ["Notes", "Compilers"])
+        check(first, equals: ["Notes", "Compilers"])
         var titles: [String] = []
         let books = queue.rows(as: Book.self) { db in
             try db.executeQuery("SELECT * FROM book ORDER BY id")
         }
         for try await book in books { titles.append(book.title) }
-        #expect(titles == ["Notes", "Compilers", "Engine"])
+        check(titles, equals: ["Notes", "Compilers", "Engine"])
     }
 
     @Test func `row 10: counts and groups`() throws {
         let counts = try queue.fetchAll(
             "SELECT author, count(*) FROM book GROUP BY author ORDER BY author"
         ) { (author: Int64, count: Int) in [Int(author), count] }
-        #expect(counts == [[1, 2], [2, 1]])
-        #expect(try queue.read { db in try db.int(forQuery: "SELECT count(*) FROM book") } == 3)
+        check(counts, equals: [[1, 2], [2, 1]])
+        try check(queue.read { db in try db.int(forQuery: "SELECT count(*) FROM book") }, equals: 3)
     }
 
     @Test func `row 11: a related row comes with a join`() throws {
         let pairs = try queue.fetchAll(
             "SELECT title, name FROM book JOIN author ON author.id = book.author ORDER BY book.id"
         ) { (title: String, name: String) in "\(title), \(name)" }
-        #expect(pairs == ["Notes, Ada", "Compilers, Grace", "Engine, Ada"])
+        check(pairs, equals: ["Notes, Ada", "Compilers, Grace", "Engine, Ada"])
     }
 
     @Test func `row 12: to many is the other side's key, or a table of pairs`() throws {
@@ -128,14 +128,13 @@ import Testing
                 INSERT INTO tag VALUES (1, 'maths'), (2, 'code');
                 INSERT INTO bookTag VALUES (1, 1), (1, 2), (2, 2);
                 """)
-            #expect(
-                try db.strings("SELECT title FROM book WHERE author = 1 ORDER BY id")
-                    == ["Notes", "Engine"])
-            #expect(
-                try db.strings(
+            try check(
+                db.strings("SELECT title FROM book WHERE author = 1 ORDER BY id"),
+                equals: ["Notes", "Engine"])
+            try check(
+                db.strings(
                     "SELECT name FROM tag JOIN bookTag ON tag = tag.id WHERE book = 1 ORDER BY name"
-                )
-                    == ["code", "maths"])
+                ), equals: ["code", "maths"])
         }
     }
 
@@ -150,26 +149,27 @@ import Testing
                 INSERT INTO loan VALUES (2);
                 """)
             try db.executeUpdate("DELETE FROM author WHERE id = 1")
-            #expect(try db.int("SELECT count(*) FROM book WHERE author IS NULL") == 2)
+            try check(db.int("SELECT count(*) FROM book WHERE author IS NULL"), equals: 2)
             try db.executeUpdate("DELETE FROM book WHERE id = 1")
-            #expect(try db.int("SELECT count(*) FROM page") == 1)
-            #expect(
+            try check(db.int("SELECT count(*) FROM page"), equals: 1)
+            check(
                 storageError { try db.executeUpdate("DELETE FROM book WHERE id = 2") }?
-                    .isConstraintViolation == true)
+                    .isConstraintViolation, equals: true)
         }
     }
 
     @Test func `row 14: a second row with a unique value is an error, or an upsert`() throws {
-        #expect(
+        check(
             storageError {
                 try queue.write { db in _ = try db.insert(Book(title: "Notes"), into: "book") }
             }?
-            .isConstraintViolation == true)
+            .isConstraintViolation, equals: true)
         try queue.write { db in
             try db.upsert(Book(id: 1, title: "Notes", author: 2), into: "book", key: "title")
         }
-        #expect(try queue.read { db in try db.int("SELECT author FROM book WHERE id = 1") } == 2)
-        #expect(try titles().count == 3)
+        try check(
+            queue.read { db in try db.int("SELECT author FROM book WHERE id = 1") }, equals: 2)
+        try check(titles().count, equals: 3)
     }
 
     @Test func `row 15: what the schema does not allow is an error`() throws {
@@ -177,7 +177,7 @@ import Testing
             let error = storageError {
                 try queue.write { db in _ = try db.insert(into: "book", ["title": title]) }
             }
-            #expect(error?.isConstraintViolation == true)
+            check(error?.isConstraintViolation, equals: true)
         }
     }
 
@@ -192,7 +192,7 @@ import Testing
             try db.executeUpdate("DELETE FROM book")
             return true
         }
-        #expect(try titles().count == 3)
+        try check(titles().count, equals: 3)
     }
 
     @Test func `row 17: any task writes, in its turn`() async throws {
@@ -208,7 +208,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(try titles().count == 23)
+        try check(titles().count, equals: 23)
     }
 
     @Test func `row 18: a row id finds the row`() throws {
@@ -216,6 +216,6 @@ import Testing
         let book = try queue.read { db in
             try db.fetchOne(Book.self, "SELECT * FROM book WHERE id = ?", values: [id])
         }
-        #expect(book == Book(id: id, title: "New"))
+        check(book, equals: Book(id: id, title: "New"))
     }
 }

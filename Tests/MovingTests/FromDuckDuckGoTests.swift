@@ -6,7 +6,7 @@ import Vaults
 import VaultsTestKit
 
 /// The rows of Docs/SecureVault.md, "Coming from DuckDuckGo's".
-@Suite struct FromDuckDuckGoTests {
+struct FromDuckDuckGoTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase(name: "vault.db") }
@@ -45,8 +45,8 @@ import VaultsTestKit
             (.generalCryptoError, 12), (.encodingFailed, 13),
         ]
         for (error, code) in errors {
-            #expect((error as NSError).code == code)
-            #expect((error as NSError).domain == "SecureVaultError")
+            check((error as NSError).code, equals: code)
+            check((error as NSError).domain, equals: "SecureVaultError")
         }
     }
 
@@ -59,8 +59,8 @@ import VaultsTestKit
             registerMigrationsHandler: notes)
         let writer: any SecureDatabaseWriter = provider.db
         try writer.write { db in try db.executeUpdate("INSERT INTO note (text) VALUES ('x')") }
-        #expect(try writer.read { db in try db.int("SELECT count(*) FROM note") } == 1)
-        #expect((writer is SecureDatabasePool) == (type == .pool))
+        try check(writer.read { db in try db.int("SELECT count(*) FROM note") }, equals: 1)
+        check((writer is SecureDatabasePool), equals: (type == .pool))
         writer.close()
     }
 
@@ -74,9 +74,9 @@ import VaultsTestKit
                     migrations.add("title", sql: "ALTER TABLE note ADD COLUMN title TEXT")
                 }
             }
-            #expect(
-                try provider.db.read { db in try db.columnExists("title", inTable: "note") }
-                    == (steps == 2))
+            try check(
+                provider.db.read { db in try db.columnExists("title", inTable: "note") },
+                equals: (steps == 2))
             provider.db.close()
         }
     }
@@ -84,12 +84,12 @@ import VaultsTestKit
     @Test func `row 4: keys are in any key store`() throws {
         let memory = InMemoryKeyStore()
         let vault = try factory(memory).makeVault(reporter: nil)
-        #expect(try !memory.names().isEmpty)
+        try check(!memory.names().isEmpty)
         vault.providers.database.db.close()
         let files = try FileKeyStore(directory: database.directory.appendingPathComponent("keys"))
         try SecureDatabaseStore.remove(at: database.url)
         let other = try factory(files).makeVault(reporter: nil)
-        #expect(try !files.names().isEmpty)
+        try check(!files.names().isEmpty)
         other.providers.database.db.close()
     }
 
@@ -97,10 +97,10 @@ import VaultsTestKit
         func salts(_ keyStore: InMemoryKeyStore) throws -> [Data] {
             let crypto = VaultCryptoProvider(keyStore: keyStore)
             // The same again, from the entries of the store.
-            #expect(crypto.passwordSalt == VaultCryptoProvider(keyStore: keyStore).passwordSalt)
+            check(crypto.passwordSalt, equals: VaultCryptoProvider(keyStore: keyStore).passwordSalt)
             return [crypto.passwordSalt]
         }
-        #expect(try salts(InMemoryKeyStore()) != salts(InMemoryKeyStore()))
+        try check(salts(InMemoryKeyStore()) != salts(InMemoryKeyStore()))
     }
 
     @Test func `row 6: a damaged file stays where it is, and its rows are salvaged`() throws {
@@ -124,18 +124,18 @@ import VaultsTestKit
             defer { provider.db.close() }
             _ = try provider.db.read { db in try db.int("SELECT count(text) FROM note") }
         }
-        #expect(try Data(contentsOf: database.url) == bytes)
+        try check(Data(contentsOf: database.url), equals: bytes)
         let saved = database.directory.appendingPathComponent("saved.db")
         let report = try SecureDatabaseStore.salvage(at: database.url, key: .raw(key), to: saved)
-        #expect(!report.damagedPages.isEmpty)
-        #expect(report.tables.first { $0.name == "note" }?.rowsSaved ?? 0 > 100)
+        check(!report.damagedPages.isEmpty)
+        check(report.tables.first { $0.name == "note" }?.rowsSaved ?? 0 > 100)
     }
 
     @Test func `row 7: keys and database are made together`() throws {
         let memory = InMemoryKeyStore()
         let providers = try factory(memory).makeSecureStorageProviders(reporter: nil)
-        #expect(try !memory.names().isEmpty)
-        #expect(providers.database.db.isOpen())
+        try check(!memory.names().isEmpty)
+        check(providers.database.db.isOpen())
         providers.database.db.close()
         // The file without its keys is not opened with new ones.
         #expect(throws: SecureVaultError.self) {
@@ -149,7 +149,7 @@ import VaultsTestKit
         #expect(throws: SecureVaultError.self) {
             try factory(LockedKeyStore()).makeVault(reporter: nil)
         }
-        #expect(try database.fileNames() == [])
+        try check(database.fileNames(), equals: [])
     }
 
     /// A key store that another program keeps locked.
@@ -170,7 +170,7 @@ import VaultsTestKit
         store.close()
         let provider = try VaultDatabaseProvider(
             file: database.url, key: key, keyForm: .passphrase, registerMigrationsHandler: notes)
-        #expect(try provider.db.read { db in try db.tableExists("old") })
+        try check(provider.db.read { db in try db.tableExists("old") })
         provider.db.close()
     }
 }

@@ -6,46 +6,46 @@ import Testing
 extension FromFMDBTests {
     @Test func `row V1: of a name that occurs twice, the first column counts`() throws {
         let rs = try db.executeQuery("SELECT 1 AS n, 2 AS n, 3 AS other")
-        #expect(try rs.next())
-        #expect(rs.int(forColumnName: "n") == 1)
-        #expect(rs.resultDictionary?["n"] == .integer(1))
+        try check(rs.next())
+        check(rs.int(forColumnName: "n"), equals: 1)
+        check(rs.resultDictionary?["n"], equals: .integer(1))
     }
 
     @Test func `row V2: isNull of a missing column is an error`() throws {
         let rs = try db.executeQuery("SELECT NULL AS n")
-        #expect(try rs.next())
-        #expect(try rs.isNull(forColumnName: "n"))
-        #expect(storageError { _ = try rs.isNull(forColumnName: "m") }?.resultCode == .range)
-        #expect(storageError { _ = try rs.isNull(forColumnIndex: 1) }?.resultCode == .range)
+        try check(rs.next())
+        try check(rs.isNull(forColumnName: "n"))
+        check(storageError { _ = try rs.isNull(forColumnName: "m") }?.resultCode, equals: .range)
+        check(storageError { _ = try rs.isNull(forColumnIndex: 1) }?.resultCode, equals: .range)
     }
 
     @Test func `row V3: an empty blob is empty data and not NULL`() throws {
         try db.executeUpdate("UPDATE t SET a = ?", Data())
         let rs = try db.executeQuery("SELECT a, typeof(a) AS type FROM t")
-        #expect(try rs.next())
-        #expect(rs.data(forColumnName: "a") == Data())
-        #expect(try !rs.isNull(forColumnName: "a"))
-        #expect(rs.string(forColumnName: "type") == "blob")
+        try check(rs.next())
+        check(rs.data(forColumnName: "a"), equals: Data())
+        try check(!rs.isNull(forColumnName: "a"))
+        check(rs.string(forColumnName: "type"), equals: "blob")
     }
 
     @Test func `row V4: a UInt64 above Int64.max is an error, and nothing is stored`() throws {
         let number = UInt64(Int64.max) + 1
-        #expect(
-            storageError { try db.executeUpdate("UPDATE t SET a = ?", number) }
-                == .typeConversionFailed)
-        #expect(
-            storageError { try db.executeUpdate("UPDATE t SET a = ?", values: [number] as [Any]) }
-                == .typeConversionFailed)
-        #expect(try db.int("SELECT a FROM t") == 1)
+        check(
+            storageError { try db.executeUpdate("UPDATE t SET a = ?", number) },
+            equals: .typeConversionFailed)
+        check(
+            storageError { try db.executeUpdate("UPDATE t SET a = ?", values: [number] as [Any]) },
+            equals: .typeConversionFailed)
+        try check(db.int("SELECT a FROM t"), equals: 1)
         try db.executeUpdate("UPDATE t SET a = ?", UInt64(Int64.max))
-        #expect(try db.int("SELECT a FROM t") == Int(Int64.max))
+        try check(db.int("SELECT a FROM t"), equals: Int(Int64.max))
     }
 
     @Test func `row V5: nil, NSNull and an empty optional are NULL`() throws {
         let values: [Any?] = [nil, NSNull(), nil as Int? as Any]
         for value in values {
             try db.executeUpdate("UPDATE t SET b = ?", values: [value])
-            #expect(try db.strings("SELECT typeof(b) FROM t") == ["null"])
+            try check(db.strings("SELECT typeof(b) FROM t"), equals: ["null"])
             try db.executeUpdate("UPDATE t SET b = 'x'")
         }
     }
@@ -55,17 +55,17 @@ extension FromFMDBTests {
             try db.executeUpdate(
                 "INSERT INTO t VALUES (?, ?)", values: [1, IndexPath(index: 3)] as [Any])
         }
-        #expect(error?.resultCode == .mismatch)
-        #expect(error?.description.contains("value 2 has type IndexPath") == true)
+        check(error?.resultCode, equals: .mismatch)
+        check(error?.description.contains("value 2 has type IndexPath"), equals: true)
     }
 
     @Test func `row V7: a surplus name is an error, unless the configuration allows it`() throws {
         let sql = "INSERT INTO t (a) VALUES (:a)"
         let values: [String: (any SQLiteDatatypeBridgeable)?] = ["a": 2, "more": 3]
-        #expect(storageError { try db.executeUpdate(sql, parameterDictionary: values) } != nil)
+        check(storageError { try db.executeUpdate(sql, parameterDictionary: values) } != nil)
         let tolerant = try database.openStore { $0.allowsSurplusNames = true }
         try tolerant.executeUpdate(sql, parameterDictionary: values)
-        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test func `row V8: one statement serves lists of any length`() throws {
@@ -75,7 +75,7 @@ extension FromFMDBTests {
             let rs = try db.executeQuery(sql, values: [try JSONArray(list)])
             var found: [String] = []
             while try rs.next() { found.append(rs.string(forColumnIndex: 0) ?? "") }
-            #expect(Set(found) == Set(list).subtracting(["\"]"]))
+            check(Set(found), equals: Set(list).subtracting(["\"]"]))
         }
     }
 
@@ -88,38 +88,36 @@ extension FromFMDBTests {
             input: Data("PRAGMA key = 'thirty-two bytes, not a raw key!'; CREATE TABLE t (a);".utf8)
         )
         let data = Data("thirty-two bytes, not a raw key!".utf8)
-        #expect(data.count == 32)
+        check(data.count, equals: 32)
         let store = other.store()
-        #expect(
-            storageError { try store.open(with: data) }?.caseName
-                == "authenticationFailed")
+        check(
+            storageError { try store.open(with: data) }?.caseName, equals: "authenticationFailed")
         try store.open(with: .passphrase(SecretBytes(copying: data)))
-        #expect(try store.tableExists("t"))
+        try check(store.tableExists("t"))
     }
 
     @Test func `row V10: a plain file is imported, and FMDB's recipe is an error`() throws {
         let plain = try TemporaryDatabase()
         try db.setUserVersion(7)
         try db.exportPlaintext(to: plain.url)
-        #expect(
-            storageError { try plain.store().open(with: "key") }?.caseName
-                == "notEncrypted")
+        check(
+            storageError { try plain.store().open(with: "key") }?.caseName, equals: "notEncrypted")
         // FMDB's recipe begins with an open plain file, and an ATTACH that makes the encrypted one.
         let new = database.directory.appendingPathComponent("encrypted.db")
-        #expect(
+        check(
             storageError {
                 try db.executeUpdate("ATTACH ? AS encrypted KEY ?", values: [new.path, "pass"])
             } != nil)
-        #expect(!SecureDatabaseStore.exists(at: new))
+        check(!SecureDatabaseStore.exists(at: new))
 
         let rows = try SecureDatabaseStore.importPlaintext(
             from: plain.url, to: new, key: .passphrase("pass"))
-        #expect(rows == ["t": 1])
+        check(rows, equals: ["t": 1])
         let store = SecureDatabaseStore(url: new)
         try store.open(with: "pass")
-        #expect(try store.strings("SELECT b FROM t") == ["one"])
-        #expect(try store.userVersion == 7)
-        #expect(try plain.fileNames() == ["test.db"])
+        try check(store.strings("SELECT b FROM t"), equals: ["one"])
+        try check(store.userVersion, equals: 7)
+        try check(plain.fileNames(), equals: ["test.db"])
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlcipher") != nil), arguments: 1...3)
@@ -138,9 +136,9 @@ extension FromFMDBTests {
             return
         }
         let kept = try SecureDatabaseStore.migrate(at: old.url, key: .passphrase("pass"))
-        #expect(kept?.lastPathComponent == "test.db.old")
+        check(kept?.lastPathComponent, equals: "test.db.old")
         try store.open(with: "pass")
-        #expect(try store.strings("SELECT a FROM t") == ["kept"])
+        try check(store.strings("SELECT a FROM t"), equals: ["kept"])
     }
 
     @Test func `row V12: ATTACH takes an existing file and its key`() throws {
@@ -152,45 +150,45 @@ extension FromFMDBTests {
         let error = storageError {
             try db.executeUpdate("ATTACH ? AS other", values: [other.path])
         }
-        #expect(error?.description.contains("KEY") == true, "\(error as Any)")
+        check(error?.description.contains("KEY"), equals: true, "\(error as Any)")
         try db.executeUpdate("ATTACH ? AS other KEY ?", values: [other.path, "pass"])
-        #expect(try db.int("SELECT count(*) FROM other.u") == 0)
+        try check(db.int("SELECT count(*) FROM other.u"), equals: 0)
         let missing = database.directory.appendingPathComponent("missing.db")
-        #expect(
+        check(
             storageError {
                 try db.executeUpdate("ATTACH ? AS more KEY ?", values: [missing.path, "pass"])
             } != nil)
-        #expect(!SecureDatabaseStore.exists(at: missing))
+        check(!SecureDatabaseStore.exists(at: missing))
     }
 
     @Test func `row V13: a licence changes nothing, and the engine's log is not set by SQL`() throws
     {
         // The community edition does not know the pragma, and SQLite ignores such ones.
         try db.executeStatements("PRAGMA cipher_license = 'OmNpZDow'")
-        #expect(try db.int("SELECT a FROM t") == 1)
+        try check(db.int("SELECT a FROM t"), equals: 1)
         for pragma in ["cipher_log = device", "cipher_log_level = DEBUG"] {
             let error = storageError { try db.executeStatements("PRAGMA \(pragma)") }
-            #expect(error?.resultCode == .notAuthorized)
+            check(error?.resultCode, equals: .notAuthorized)
         }
     }
 
     @Test func `row V14: a backup is made of a store, a queue and a pool`() throws {
         let url = database.directory.appendingPathComponent("copy.db")
         let key = DatabaseKey.raw(TemporaryDatabase.key)
-        func check() throws {
+        func verify() throws {
             let copy = SecureDatabaseStore(url: url)
             try copy.open(with: key)
-            #expect(try copy.strings("SELECT b FROM t") == ["one"])
+            try check(copy.strings("SELECT b FROM t"), equals: ["one"])
             copy.close()
             try SecureDatabaseStore.remove(at: url)
         }
         try db.backup(to: url, key: key)
-        try check()
+        try verify()
         try SecureDatabaseQueue(databaseStore: db).backup(to: url, key: key)
-        try check()
+        try verify()
         db.close()
         try database.openPool().backup(to: url, key: key)
-        try check()
+        try verify()
     }
 
     // MARK: - SQL that is refused
@@ -222,17 +220,17 @@ extension FromFMDBTests {
     @Test(arguments: refused.flatMap { $0.sql })
     func `rows R1 to R13: a pragma that would break a promise is refused`(_ pragma: String) throws {
         let error = storageError { try db.executeStatements("PRAGMA \(pragma)") }
-        #expect(error?.resultCode == .notAuthorized)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        check(error?.resultCode, equals: .notAuthorized)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `row R6: with a kept log, its size is not limited`() throws {
         try db.executeStatements("PRAGMA journal_size_limit = 1000")
         db.close()
         let keeper = try database.openStore { $0.keepsWriteAheadLog = true }
-        #expect(
+        check(
             storageError { try keeper.executeStatements("PRAGMA journal_size_limit = 1000") }?
-                .resultCode == .notAuthorized)
+                .resultCode, equals: .notAuthorized)
     }
 
     @Test(arguments: [
@@ -242,8 +240,8 @@ extension FromFMDBTests {
         throws
     {
         let error = storageError { try db.executeStatements(sql) }
-        if try !engineLacks(sql) { #expect(error?.description.contains("is refused") == true) }
-        #expect(error != nil)
-        #expect(!FileManager.default.fileExists(atPath: "copy.db"))
+        if try !engineLacks(sql) { check(error?.description.contains("is refused"), equals: true) }
+        check(error != nil)
+        check(!FileManager.default.fileExists(atPath: "copy.db"))
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The rows of Docs/FromFMDB.md, "Method by method".
-@Suite struct FromFMDBTests {
+struct FromFMDBTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -15,32 +15,33 @@ import Testing
     }
 
     @Test func `row 1: a store has a path, a URL or a file's name`() {
-        #expect(SecureDatabaseStore(fullDatabasePath: database.path).databaseURL == database.url)
-        #expect(SecureDatabaseStore(url: database.url).databaseURL == database.url)
+        check(
+            SecureDatabaseStore(fullDatabasePath: database.path).databaseURL, equals: database.url)
+        check(SecureDatabaseStore(url: database.url).databaseURL, equals: database.url)
         let named = SecureDatabaseStore(databaseFileName: "moving.db")
-        #expect(named.databaseURL.lastPathComponent == "moving.db")
+        check(named.databaseURL.lastPathComponent, equals: "moving.db")
     }
 
     @Test func `row 2: open makes a missing file, and a read-only store does not write`() throws {
         let reader = database.store { $0.isReadOnly = true }
         try reader.open(with: TemporaryDatabase.key)
-        #expect(storageError { try reader.executeUpdate("DELETE FROM t") }?.isReadOnly == true)
+        check(storageError { try reader.executeUpdate("DELETE FROM t") }?.isReadOnly, equals: true)
         let other = try TemporaryDatabase()
         try other.openStore().close()
-        #expect(SecureDatabaseStore.exists(at: other.url))
+        check(SecureDatabaseStore.exists(at: other.url))
     }
 
     @Test func `row 3: close ends a result set, and twice is harmless`() throws {
         let rs = try db.executeQuery("SELECT a FROM t")
         db.close()
         db.close()
-        #expect(storageError { _ = try rs.next() } == .closed)
+        check(storageError { _ = try rs.next() }, equals: .closed)
     }
 
     @Test func `row 4: isOpen and isUsable`() {
-        #expect(db.isOpen() && db.isUsable())
+        check(db.isOpen() && db.isUsable())
         db.close()
-        #expect(!db.isOpen() && !db.isUsable())
+        check(!db.isOpen() && !db.isUsable())
     }
 
     @Test func `row 5: an update takes values, an array of any type and a dictionary`() throws {
@@ -49,7 +50,7 @@ import Testing
         try db.executeUpdate("INSERT INTO t VALUES (?, ?)", values: values)
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, :b)", parameterDictionary: ["a": 4, "b": "four"])
-        #expect(try db.strings("SELECT b FROM t ORDER BY a") == ["one", "two", nil, "four"])
+        try check(db.strings("SELECT b FROM t ORDER BY a"), equals: ["one", "two", nil, "four"])
     }
 
     @Test func `row 6: a query takes them, too`() throws {
@@ -59,8 +60,8 @@ import Testing
             try db.executeQuery("SELECT b FROM t WHERE a = ?", values: [1]),
             try db.executeQuery("SELECT b FROM t WHERE a = :a", parameterDictionary: ["a": 1]),
         ] {
-            #expect(try rs.next())
-            #expect(rs.string(forColumnIndex: 0) == "one")
+            try check(rs.next())
+            check(rs.string(forColumnIndex: 0), equals: "one")
             rs.close()
         }
     }
@@ -71,9 +72,9 @@ import Testing
             rows += 1
             return rows < 2
         }
-        #expect(rows == 2)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
-        #expect(storageError { try db.executeStatements("SELECT ?") }?.resultCode == .range)
+        check(rows, equals: 2)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
+        check(storageError { try db.executeStatements("SELECT ?") }?.resultCode, equals: .range)
     }
 
     @Test func `row 8: a prepared statement runs again with other values, for updates as well`()
@@ -81,25 +82,25 @@ import Testing
     {
         let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
         for number in 2...4 { try insert.executeUpdate(values: [number, nil]) }
-        #expect(try db.int("SELECT count(*) FROM t") == 4)
+        try check(db.int("SELECT count(*) FROM t"), equals: 4)
     }
 
     @Test func `row 9: the last row id and the number of changes throw on a closed store`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (2, 'two')")
-        #expect(try db.lastInsertRowId() == 2)
+        try check(db.lastInsertRowId(), equals: 2)
         try db.executeUpdate("UPDATE t SET b = 'x'")
-        #expect(try db.changedRowCount() == 2)
+        try check(db.changedRowCount(), equals: 2)
         db.close()
-        #expect(storageError { _ = try db.lastInsertRowId() } == .closed)
-        #expect(storageError { _ = try db.changedRowCount() } == .closed)
+        check(storageError { _ = try db.lastInsertRowId() }, equals: .closed)
+        check(storageError { _ = try db.changedRowCount() }, equals: .closed)
     }
 
     @Test func `row 10: beginTransaction is exclusive, rollback undoes, commit keeps`() throws {
         try db.beginTransaction()
         let other = try database.openStore { $0.busyTimeout = .zero }
-        #expect(storageError { try other.beginImmediateTransaction() }?.isBusy == true)
+        check(storageError { try other.beginImmediateTransaction() }?.isBusy, equals: true)
         try db.executeUpdate("DELETE FROM t")
-        #expect(try db.isInTransaction())
+        try check(db.isInTransaction())
         try db.rollback()
         for begin in [
             db.beginDeferredTransaction, db.beginImmediateTransaction, db.beginExclusiveTransaction,
@@ -108,7 +109,7 @@ import Testing
             try db.executeUpdate("INSERT INTO t VALUES (2, 'two')")
             try db.commit()
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 4)
+        try check(db.int("SELECT count(*) FROM t"), equals: 4)
     }
 
     @Test func `row 11: any text names a savepoint, and inSavePoint rolls back with true`() throws {
@@ -122,28 +123,28 @@ import Testing
             return true
         }
         try db.commit()
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `row 12: statements are cached by default`() {
-        #expect(db.shouldCacheStatements)
+        check(db.shouldCacheStatements)
         db.clearCachedStatements()
         db.shouldCacheStatements = false
-        #expect(!db.shouldCacheStatements)
+        check(!db.shouldCacheStatements)
     }
 
     @Test func `row 13: a queue's block closes the result sets that it leaves open`() throws {
-        #expect(!db.hasOpenResultSets)
+        check(!db.hasOpenResultSets)
         let rs = try db.executeQuery("SELECT a FROM t")
-        #expect(try rs.next() && db.hasOpenResultSets)
+        try check(rs.next() && db.hasOpenResultSets)
         db.closeOpenResultSets()
-        #expect(!db.hasOpenResultSets)
+        check(!db.hasOpenResultSets)
         let queue = SecureDatabaseQueue(databaseStore: db)
         try queue.inDatabase { db in
             let rs = try db.executeQuery("SELECT a FROM t")
-            #expect(try rs.next())
+            try check(rs.next())
         }
-        #expect(!db.hasOpenResultSets)
+        check(!db.hasOpenResultSets)
     }
 
     @Test func `row 14: interrupt ends a statement, and the error says who ended it`() throws {
@@ -158,28 +159,28 @@ import Testing
                 SELECT max(x) FROM c
                 """)
         }
-        #expect(error?.isInterrupted == true)
-        #expect(error?.interruption == .request)
+        check(error?.isInterrupted, equals: true)
+        check(error?.interruption, equals: .request)
     }
 
     @Test func `row 15: a locked file is waited for, 5 seconds by default`() throws {
-        #expect(SecureDatabaseConfiguration().busyTimeout == .seconds(5))
+        check(SecureDatabaseConfiguration().busyTimeout, equals: .seconds(5))
         try db.beginExclusiveTransaction()
         let other = try database.openStore { $0.busyTimeout = .milliseconds(50) }
         let start = ContinuousClock.now
-        #expect(storageError { try other.beginImmediateTransaction() }?.isBusy == true)
-        #expect(ContinuousClock.now - start >= .milliseconds(50))
+        check(storageError { try other.beginImmediateTransaction() }?.isBusy, equals: true)
+        check(ContinuousClock.now - start >= .milliseconds(50))
     }
 
     @Test func `row 16: the error that is thrown has the code and the message`() {
         let error = storageError { try db.executeUpdate("INSERT INTO nowhere VALUES (1)") }
-        #expect(error?.resultCode == .error)
-        #expect(error?.description.contains("no such table: nowhere") == true)
+        check(error?.resultCode, equals: .error)
+        check(error?.description.contains("no such table: nowhere"), equals: true)
     }
 
     @Test func `row 17: a checkpoint counts the frames of the log`() throws {
         let result = try db.checkpoint(.truncate)
-        #expect(result.checkpointedFrames == result.logFrames)
+        check(result.checkpointedFrames, equals: result.logFrames)
         let queue = SecureDatabaseQueue(databaseStore: db)
         try queue.inDatabase { db in try db.executeUpdate("DELETE FROM t") }
         _ = try queue.checkpoint(.passive)
@@ -187,16 +188,17 @@ import Testing
 
     @Test func `row 18: a limit has a name, and survives a close`() throws {
         _ = try db.setLimit(.parameterNumber, to: 10)
-        #expect(try db.limit(.parameterNumber) == 10)
+        try check(db.limit(.parameterNumber), equals: 10)
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.limit(.parameterNumber) == 10)
+        try check(db.limit(.parameterNumber), equals: 10)
     }
 
     @Test func `row 19: the versions of SQLite and SQLCipher`() throws {
-        #expect(try SecureDatabaseStore.sqliteVersion.hasPrefix("3."))
-        #expect(SecureDatabaseStore.isThreadSafe)
-        #expect(try SecureDatabaseStore.engine.cipherVersion == SecureDatabaseStore.cipherVersion)
+        try check(SecureDatabaseStore.sqliteVersion.hasPrefix("3."))
+        check(SecureDatabaseStore.isThreadSafe)
+        try check(
+            SecureDatabaseStore.engine.cipherVersion, equals: SecureDatabaseStore.cipherVersion)
     }
 
     @Test func `row 20: a function receives values, and throws an error with a code`() throws {
@@ -206,22 +208,23 @@ import Testing
             }
             return number * 2
         }
-        #expect(try db.int("SELECT twice(21)") == 42)
+        try check(db.int("SELECT twice(21)"), equals: 42)
         let error = storageError { try db.executeStatements("SELECT twice('x')") }
-        #expect(error?.resultCode == .mismatch)
-        #expect(error?.description.contains("not a number") == true)
+        check(error?.resultCode, equals: .mismatch)
+        check(error?.description.contains("not a number"), equals: true)
         try db.executeUpdate("CREATE VIEW v AS SELECT twice(a) FROM t")
-        #expect(storageError { try db.executeStatements("SELECT * FROM v") } != nil)
+        check(storageError { try db.executeStatements("SELECT * FROM v") } != nil)
     }
 
     @Test func `row 21: a type of the app reads and writes dates as text`() throws {
         let launch = ISODate(Date(timeIntervalSince1970: 1_700_000_000))
         try db.executeUpdate("INSERT INTO t VALUES (?, 'launch')", launch)
-        #expect(
-            try db.string(forQuery: "SELECT a FROM t WHERE b = 'launch'") == "2023-11-14T22:13:20Z")
+        try check(
+            db.string(forQuery: "SELECT a FROM t WHERE b = 'launch'"),
+            equals: "2023-11-14T22:13:20Z")
         let read: ISODate? = try db.object(
             forQuery: "SELECT a FROM t WHERE b = ?", values: ["launch"])
-        #expect(read == launch)
+        check(read, equals: launch)
     }
 
     private struct ISODate: SQLiteDatatypeBridgeable, Equatable {

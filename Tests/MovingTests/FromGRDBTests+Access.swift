@@ -15,7 +15,7 @@ extension FromGRDBTests {
                 throw Failed()
             }
         }
-        #expect(try texts() == ["buy milk", "read"])
+        try check(texts(), equals: ["buy milk", "read"])
     }
 
     @Test func `row 24: a read is one snapshot, and writes nothing`() throws {
@@ -24,14 +24,15 @@ extension FromGRDBTests {
         let counts = try pool.read { db in
             let before = try db.int("SELECT count(*) FROM note")
             try onOtherThread { try pool.write { db in try db.executeUpdate("DELETE FROM note") } }
-            #expect(
+            check(
                 storageError { try db.executeUpdate("INSERT INTO note VALUES (9, 'x', 1)") }?
-                    .isReadOnly == true)
+                    .isReadOnly, equals: true)
             return [before, try db.int("SELECT count(*) FROM note")]
         }
-        #expect(counts == [2, 2])
-        #expect(
-            storageError { try pool.read { _ in try pool.write { _ in } } }?.resultCode == .misuse)
+        check(counts, equals: [2, 2])
+        check(
+            storageError { try pool.read { _ in try pool.write { _ in } } }?.resultCode,
+            equals: .misuse)
     }
 
     @Test func `row 25: a transaction that a block leaves open is rolled back, and an error`()
@@ -49,8 +50,8 @@ extension FromGRDBTests {
                 try db.executeUpdate("DELETE FROM note")
             }
         }
-        #expect(error?.resultCode == .misuse)
-        #expect(try texts() == ["read"])
+        check(error?.resultCode, equals: .misuse)
+        try check(texts(), equals: ["read"])
     }
 
     @Test func `row 26: a savepoint is rolled back with true`() throws {
@@ -62,18 +63,18 @@ extension FromGRDBTests {
                 }
             }
         }
-        #expect(try texts() == ["buy milk"])
+        try check(texts(), equals: ["buy milk"])
     }
 
     @Test func `row 27: a call inside a block is part of the block's transaction`() throws {
         #expect(throws: Failed.self) {
             try queue.write { _ in
                 try queue.write { db in try db.executeUpdate("DELETE FROM note") }
-                #expect(try queue.read { db in try db.int("SELECT count(*) FROM note") } == 0)
+                try check(queue.read { db in try db.int("SELECT count(*) FROM note") }, equals: 0)
                 throw Failed()
             }
         }
-        #expect(try texts() == ["buy milk", "read"])
+        try check(texts(), equals: ["buy milk", "read"])
     }
 
     @Test func `row 28: a cancelled task's statement ends, and its write is rolled back`()
@@ -95,7 +96,7 @@ extension FromGRDBTests {
         for await _ in began.stream { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try texts() == ["buy milk", "read"])
+        try check(texts(), equals: ["buy milk", "read"])
     }
 
     @Test func `row 29: a loop over rows sees one snapshot while others write`() async throws {
@@ -109,31 +110,31 @@ extension FromGRDBTests {
             seen.append(note.text)
             try await pool.write { db in try db.executeUpdate("DELETE FROM note") }
         }
-        #expect(seen == ["buy milk", "read"])
+        check(seen, equals: ["buy milk", "read"])
     }
 
     // MARK: - Observing
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 30: values arrive when they differ, and an error does not end them`() async throws {
         let queue = queue
         let counts = queue.values { db in
             try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
         }
         var iterator = counts.makeAsyncIterator()
-        #expect(try await iterator.next()?.get() == 2)
+        try await check(iterator.next()?.get(), equals: 2)
         // The same count is not delivered again.
         try await queue.write { db in try db.executeUpdate("UPDATE note SET text = text || '!'") }
         try await queue.write { db in try db.executeUpdate("DELETE FROM note WHERE id = 1") }
-        #expect(try await iterator.next()?.get() == 1)
+        try await check(iterator.next()?.get(), equals: 1)
         try await queue.write { db in try db.executeUpdate("ALTER TABLE note RENAME TO other") }
         let failure = await iterator.next()
         #expect(throws: SecureStorageError.self) { try failure?.get() }
         try await queue.write { db in try db.executeUpdate("ALTER TABLE other RENAME TO note") }
-        #expect(try await iterator.next()?.get() == 1)
+        try await check(iterator.next()?.get(), equals: 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 31: a change arrives after its commit, with its rows`() async throws {
         let queue = queue
         var iterator = queue.changes(in: ["note"], rowIDs: true).makeAsyncIterator()
@@ -143,21 +144,21 @@ extension FromGRDBTests {
         }
         try await queue.write { db in try db.executeUpdate("DELETE FROM note WHERE id = 2") }
         let change = await iterator.next()
-        #expect(change?.tables["note"]?.rowIDs == [2])
-        #expect(change?.tables["note"]?.kinds == .delete)
+        check(change?.tables["note"]?.rowIDs, equals: [2])
+        check(change?.tables["note"]?.kinds, equals: .delete)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test
     func `row 32: commits through another connection arrive as well`() async throws {
         let counts = queue.values { db in
             try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
         }
         var iterator = counts.makeAsyncIterator()
-        #expect(try await iterator.next()?.get() == 2)
+        try await check(iterator.next()?.get(), equals: 2)
         let other = try database.openStore()
         try other.executeUpdate("DELETE FROM note")
         other.close()
-        #expect(try await iterator.next()?.get() == 0)
+        try await check(iterator.next()?.get(), equals: 0)
     }
 
     // MARK: - Schema and errors
@@ -165,20 +166,20 @@ extension FromGRDBTests {
     @Test func `row 33: each step runs once, and a changed one is an error`() throws {
         var migrations = SchemaMigrations()
         migrations.add("tag", sql: "CREATE TABLE tag (name)")
-        #expect(try queue.migrate(migrations) == ["tag"])
-        #expect(try queue.migrate(migrations) == [])
+        try check(queue.migrate(migrations), equals: ["tag"])
+        try check(queue.migrate(migrations), equals: [])
         migrations.add("fails", sql: "CREATE TABLE more (a); CREATE TABLE note (a)")
-        #expect(storageError { _ = try queue.migrate(migrations) } != nil)
-        #expect(try queue.read { db in try !db.tableExists("more") })
+        check(storageError { _ = try queue.migrate(migrations) } != nil)
+        try check(queue.read { db in try !db.tableExists("more") })
         var changed = SchemaMigrations()
         changed.add("tag", sql: "CREATE TABLE tag (name TEXT)")
-        #expect(storageError { _ = try queue.migrate(changed) }?.resultCode == .misuse)
+        check(storageError { _ = try queue.migrate(changed) }?.resultCode, equals: .misuse)
     }
 
     @Test func `row 34: a file is removed with its side files`() throws {
         queue.close()
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames() == [])
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `row 35: an error has SQLite's code and the SQL, and no value`() {
@@ -187,10 +188,10 @@ extension FromGRDBTests {
                 try db.executeUpdate("INSERT INTO note (text) VALUES (?)", "buy milk")
             }
         }
-        #expect(error?.resultCode == .constraintUnique)
-        #expect(error?.isConstraintViolation == true)
-        #expect(error?.description.contains("INSERT INTO note (text) VALUES (?)") == true)
-        #expect(error?.description.contains("milk") == false)
+        check(error?.resultCode, equals: .constraintUnique)
+        check(error?.isConstraintViolation, equals: true)
+        check(error?.description.contains("INSERT INTO note (text) VALUES (?)"), equals: true)
+        check(error?.description.contains("milk"), equals: false)
     }
 
     @Test func `rows 36 and 37: copies of a file in use, with any key, and smaller`() throws {
@@ -201,18 +202,18 @@ extension FromGRDBTests {
             try queue.write { db in try db.executeUpdate("UPDATE note SET at = 5") }
             writes += 1
         }
-        #expect(writes > 0)
+        check(writes > 0)
         let store = SecureDatabaseStore(url: copy)
         try store.open(with: "other")
-        #expect(try store.strings("SELECT text FROM note ORDER BY id") == ["buy milk", "read"])
+        try check(store.strings("SELECT text FROM note ORDER BY id"), equals: ["buy milk", "read"])
 
         let compact = database.directory.appendingPathComponent("compact.db")
         try queue.writeWithoutTransaction { db in
             try db.vacuum()
             try db.vacuum(into: compact)
-            #expect(storageError { try db.executeUpdate("VACUUM INTO 'x.db'") } != nil)
+            check(storageError { try db.executeUpdate("VACUUM INTO 'x.db'") } != nil)
         }
-        #expect(SecureDatabaseStore.exists(at: compact))
+        check(SecureDatabaseStore.exists(at: compact))
     }
 
     // MARK: - Search, functions, the rest
@@ -234,9 +235,9 @@ extension FromGRDBTests {
                 try db.int(forQuery: "SELECT count(*) FROM search WHERE search MATCH ?", pattern)
             }
         }
-        #expect(try find("well-known \"quote\"") == 1)
-        #expect(try find("well") == 2)
-        #expect(
+        try check(find("well-known \"quote\""), equals: 1)
+        try check(find("well"), equals: 2)
+        check(
             storageError {
                 _ = try queue.read { db in
                     try db.int(
@@ -257,12 +258,12 @@ extension FromGRDBTests {
                 named: "joined", argumentCount: 1, initial: [String](),
                 step: { words, arguments in words.append(String(sqliteValue: arguments[0]) ?? "") },
                 final: { words in words.joined(separator: "+") })
-            #expect(try db.double(forQuery: "SELECT half(3)") == 1.5)
-            #expect(try db.string(forQuery: "SELECT joined(text) FROM note") == "buy milk+read")
+            try check(db.double(forQuery: "SELECT half(3)"), equals: 1.5)
+            try check(db.string(forQuery: "SELECT joined(text) FROM note"), equals: "buy milk+read")
             try db.executeStatements(
                 "CREATE VIEW a AS SELECT half(3); CREATE VIEW b AS SELECT third(3)")
-            #expect(storageError { _ = try db.int("SELECT * FROM a") } != nil)
-            #expect(try db.int("SELECT * FROM b") == 1)
+            check(storageError { _ = try db.int("SELECT * FROM a") } != nil)
+            try check(db.int("SELECT * FROM b"), equals: 1)
         }
     }
 
@@ -272,36 +273,36 @@ extension FromGRDBTests {
                 a < b ? .orderedDescending : a > b ? .orderedAscending : .orderedSame
             }
             try db.executeUpdate("CREATE INDEX i ON note (text COLLATE backwards)")
-            #expect(
-                try db.strings("SELECT text FROM note ORDER BY text COLLATE backwards")
-                    == ["read", "buy milk"])
+            try check(
+                db.strings("SELECT text FROM note ORDER BY text COLLATE backwards"),
+                equals: ["read", "buy milk"])
         }
     }
 
     @Test func `row 43: statements are cached, and can be kept`() throws {
         try queue.write { db in
-            #expect(db.shouldCacheStatements)
+            check(db.shouldCacheStatements)
             let insert = try db.prepare("INSERT INTO note (text) VALUES (?)")
             for text in ["a", "b"] { try insert.executeUpdate(values: [text]) }
         }
-        #expect(try texts().count == 4)
+        try check(texts().count, equals: 4)
     }
 
     @Test func `row 45: tables, columns and indexes are listed`() throws {
         try queue.read { db in
-            #expect(try db.tableExists("note") && !db.tableExists("nowhere"))
+            try check(db.tableExists("note") && !db.tableExists("nowhere"))
             let rs = try db.tableSchema("note")
             var names: [String] = []
             while try rs.next() { names.append(rs.string(forColumnName: "name") ?? "") }
-            #expect(names == ["id", "text", "at"])
-            #expect(try db.int("SELECT count(*) FROM pragma_index_list('note')") == 1)
+            check(names, equals: ["id", "text", "at"])
+            try check(db.int("SELECT count(*) FROM pragma_index_list('note')"), equals: 1)
         }
     }
 
     @Test func `row 46: a suspended queue refuses calls until it resumes`() throws {
         queue.suspend()
-        #expect(storageError { try queue.write { _ in } } == .suspended)
+        check(storageError { try queue.write { _ in } }, equals: .suspended)
         queue.resume()
-        #expect(try texts() == ["buy milk", "read"])
+        try check(texts(), equals: ["buy milk", "read"])
     }
 }

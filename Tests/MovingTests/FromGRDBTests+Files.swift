@@ -46,14 +46,14 @@ extension FromGRDBTests {
             let names = try queue.read { db in
                 try db.strings("SELECT name FROM player ORDER BY name")
             }
-            #expect(names == ["Ada", "Bob"])
+            check(names, equals: ["Ada", "Bob"])
             try queue.write { db in try db.executeUpdate("UPDATE player SET score = score + 1") }
             queue.close()
         }
         let raw = SecureDatabaseQueue(url: file)
-        #expect(
-            storageError { try raw.open(with: .raw(TemporaryDatabase.key)) }?.caseName
-                == "authenticationFailed")
+        check(
+            storageError { try raw.open(with: .raw(TemporaryDatabase.key)) }?.caseName,
+            equals: "authenticationFailed")
     }
 
     @Test func `row 8: the key of GRDB's encrypted file is changed`() throws {
@@ -63,7 +63,7 @@ extension FromGRDBTests {
         try pool.changeEncryptionKey(with: .raw(TemporaryDatabase.key))
         pool.close()
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { db in try db.int("SELECT count(*) FROM note") } == 3)
+        try check(pool.read { db in try db.int("SELECT count(*) FROM note") }, equals: 3)
     }
 
     @Test func `a plain file of GRDB becomes an encrypted one, with dates, UUIDs and JSON`() throws
@@ -72,16 +72,16 @@ extension FromGRDBTests {
         let players = try queue.read { db in
             try db.fetchAll(Player.self, "SELECT * FROM player ORDER BY joined DESC")
         }
-        #expect(players.count == 2)
-        let ada = try #require(players.first)
-        #expect(ada.id == Self.ada)
-        #expect(ada.name == "Ada" && ada.score == 1815 && ada.isCaptain)
-        #expect(ada.joined.timeIntervalSince1970 == 1_700_000_000.123)
-        #expect(ada.photo == Data([0xFF, 0xD8, 0x00, 0x01]))
-        #expect(ada.address?.city == "London")
-        #expect(ada.address?.since.timeIntervalSince1970 == 1_600_000_000.5)
-        #expect(players.last?.joined.timeIntervalSince1970 == -1)
-        #expect(players.last?.address == nil)
+        check(players.count, equals: 2)
+        let ada = try require(players.first)
+        check(ada.id, equals: Self.ada)
+        check(ada.name == "Ada" && ada.score == 1815 && ada.isCaptain)
+        check(ada.joined.timeIntervalSince1970, equals: 1_700_000_000.123)
+        check(ada.photo, equals: Data([0xFF, 0xD8, 0x00, 0x01]))
+        check(ada.address?.city, equals: "London")
+        check(ada.address?.since.timeIntervalSince1970, equals: 1_600_000_000.5)
+        check(players.last?.joined.timeIntervalSince1970, equals: -1)
+        check(players.last?.address == nil)
 
         // A row that this library writes compares and sorts with GRDB's.
         try queue.write { db in
@@ -95,14 +95,14 @@ extension FromGRDBTests {
         let order = try queue.read { db in
             try db.strings("SELECT name FROM player ORDER BY joined")
         }
-        #expect(order == ["Bob", "Eve", "Ada"])
-        #expect(
-            try queue.read { db in
+        check(order, equals: ["Bob", "Eve", "Ada"])
+        try check(
+            queue.read { db in
                 try db.strings(
                     "SELECT text FROM note WHERE playerID = '\(Self.ada!.uuidString)' ORDER BY id")
-            } == ["buy milk", "buying bread"])
+            }, equals: ["buy milk", "buying bread"])
         let report = try queue.verifyIntegrity()
-        #expect(report.isSound, "\(report)")
+        check(report.isSound, "\(report)")
     }
 
     @Test func `a UUID of GRDB's, 16 bytes, is not decoded as one before it is converted`() throws {
@@ -117,7 +117,7 @@ extension FromGRDBTests {
         #expect(throws: SecureStorageError.self) { try ids() }
         // The conversion is the same in an encrypted file, in place.
         try queue.migrate(grdbMigrations())
-        #expect(try ids().first?.id == Self.ada)
+        try check(ids().first?.id, equals: Self.ada)
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlite3") != nil))
@@ -132,13 +132,13 @@ extension FromGRDBTests {
                 INSERT INTO note (text, playerID) SELECT 'in the log', id FROM player LIMIT 1;
                 """.utf8))
         let log = plain.deletingLastPathComponent().appendingPathComponent("grdb.sqlite-wal")
-        #expect(try !Data(contentsOf: log).isEmpty)
+        try check(!Data(contentsOf: log).isEmpty)
         let encrypted = database.directory.appendingPathComponent("app.db")
         let key = DatabaseKey.raw(TemporaryDatabase.key)
         try encryptGRDBFile(from: plain, to: encrypted, key: key)
         let db = SecureDatabaseStore(url: encrypted)
         try db.open(with: key)
-        #expect(try db.strings("SELECT text FROM note ORDER BY id").last == "in the log")
+        try check(db.strings("SELECT text FROM note ORDER BY id").last, equals: "in the log")
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlcipher") != nil))
@@ -161,27 +161,27 @@ extension FromGRDBTests {
         configuration.cipher.salt = salt
         let queue = SecureDatabaseQueue(url: file.url, configuration: configuration)
         try queue.open(with: .passphrase(ForeignFile.passphrase))
-        #expect(try queue.read { db in try db.strings("SELECT text FROM note") } == ["shared"])
+        try check(queue.read { db in try db.strings("SELECT text FROM note") }, equals: ["shared"])
     }
 
     @Test func `steps that GRDB has run are not run again, and a new file runs all`() throws {
         let queue = try converted()
-        #expect(try queue.migrate(grdbMigrations()) == [])
+        try check(queue.migrate(grdbMigrations()), equals: [])
         let new = try TemporaryDatabase().openQueue()
-        #expect(
-            try new.migrate(grdbMigrations())
-                == ["players", "notes", "search", "dates as numbers, UUIDs as text"])
-        #expect(try new.read { db in try !db.tableExists("grdb_migrations") })
+        try check(
+            new.migrate(grdbMigrations()),
+            equals: ["players", "notes", "search", "dates as numbers, UUIDs as text"])
+        try check(new.read { db in try !db.tableExists("grdb_migrations") })
         // Both schemas take the same rows.
         for queue in [queue, new] {
             try queue.write { db in
                 try db.executeUpdate(
                     "INSERT INTO player VALUES ('x', 'Zoe', 1, 0, 5, NULL, NULL)")
                 try db.insert(into: "note", ["text": "walking", "playerID": "x"])
-                #expect(
-                    try db.strings(
+                try check(
+                    db.strings(
                         "SELECT note.text FROM noteSearch JOIN note ON note.id = noteSearch.rowid WHERE noteSearch MATCH 'walk'"
-                    ) == ["walking"])
+                    ), equals: ["walking"])
             }
         }
     }
@@ -199,14 +199,14 @@ extension FromGRDBTests {
                 return texts
             }
         }
-        #expect(try find("buy") == ["buy milk", "buying bread"])
+        try check(find("buy"), equals: ["buy milk", "buying bread"])
         try queue.write { db in
             try db.executeUpdate("UPDATE note SET text = 'sell bread' WHERE id = 3")
             try db.executeUpdate("DELETE FROM player WHERE name = 'Bob'")
         }
-        #expect(try find("buy") == ["buy milk"])
-        #expect(try find("sold OR sells") == ["sell bread"])
-        #expect(try find("late") == [])
+        try check(find("buy"), equals: ["buy milk"])
+        try check(find("sold OR sells"), equals: ["sell bread"])
+        try check(find("late"), equals: [])
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlite3") != nil))
@@ -225,8 +225,8 @@ extension FromGRDBTests {
         let error = storageError {
             try encryptGRDBFile(from: plain, to: encrypted, key: .raw(TemporaryDatabase.key))
         }
-        #expect(error?.description.contains("mine") == true, "\(error as Any)")
-        #expect(!SecureDatabaseStore.exists(at: encrypted))
+        check(error?.description.contains("mine"), equals: true, "\(error as Any)")
+        check(!SecureDatabaseStore.exists(at: encrypted))
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlite3") != nil))
@@ -245,8 +245,8 @@ extension FromGRDBTests {
         let error = storageError {
             try encryptGRDBFile(from: plain, to: encrypted, key: .raw(TemporaryDatabase.key))
         }
-        #expect(error != nil)
-        #expect(!SecureDatabaseStore.exists(at: encrypted))
+        check(error != nil)
+        check(!SecureDatabaseStore.exists(at: encrypted))
     }
 
     @Test func `row 44: a value that a statement failed with is in no log`() throws {
@@ -259,8 +259,8 @@ extension FromGRDBTests {
         // Opens the file a second time, which is reported.
         let second = SecureDatabaseStore(url: file.url, configuration: recorder.reporting)
         try second.open(with: TemporaryDatabase.key)
-        #expect(!recorder.text.isEmpty)
-        #expect(!recorder.text.contains("secret") && !recorder.text.contains("INSERT"))
+        check(!recorder.text.isEmpty)
+        check(!recorder.text.contains("secret") && !recorder.text.contains("INSERT"))
     }
 
     @Test func `the guide's first lines do what they say`() async throws {
@@ -270,12 +270,12 @@ extension FromGRDBTests {
             "notes", sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, at INTEGER)")
         let notes = try grdbFirstLines(
             path: other.path, note: Note(id: nil, text: "buy milk"), migrations: migrations)
-        #expect(notes.map(\.text) == ["buy milk"])
+        check(notes.map(\.text), equals: ["buy milk"])
         let queue = queue
         let shown = AsyncStream<Int>.makeStream()
         let task = Task { try await grdbObservation(of: queue) { shown.continuation.yield($0) } }
         for await count in shown.stream {
-            #expect(count == 2)
+            check(count, equals: 2)
             break
         }
         task.cancel()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The rows of Docs/FromGRDB.md.
-@Suite struct FromGRDBTests {
+struct FromGRDBTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -31,14 +31,14 @@ import Testing
 
     @Test func `row 1: a queue opens with a key, which a wrong one does not pass`() throws {
         let other = SecureDatabaseQueue(fullDatabasePath: database.path)
-        #expect(!other.isOpen())
-        #expect(storageError { _ = try other.read { _ in 1 } } == .closed)
+        check(!other.isOpen())
+        check(storageError { _ = try other.read { _ in 1 } }, equals: .closed)
         queue.close()
-        #expect(
-            storageError { try other.open(with: .passphrase("no")) }?.caseName
-                == "authenticationFailed")
+        check(
+            storageError { try other.open(with: .passphrase("no")) }?.caseName,
+            equals: "authenticationFailed")
         try other.open(with: .raw(TemporaryDatabase.key))
-        #expect(try other.read { db in try db.int("SELECT count(*) FROM note") } == 2)
+        try check(other.read { db in try db.int("SELECT count(*) FROM note") }, equals: 2)
     }
 
     @Test func `row 2: a pool reads while it writes`() throws {
@@ -51,8 +51,8 @@ import Testing
                 try pool.read { db in try db.int("SELECT count(*) FROM note") }
             }
         }
-        #expect(seen == 2)
-        #expect(try pool.read { db in try db.int("SELECT count(*) FROM note") } == 0)
+        check(seen, equals: 2)
+        try check(pool.read { db in try db.int("SELECT count(*) FROM note") }, equals: 0)
     }
 
     @Test func `row 3: code for a reader or a writer takes a queue and a pool`() throws {
@@ -62,11 +62,11 @@ import Testing
         func clear(_ writer: any SecureDatabaseWriter) throws {
             try writer.write { db in try db.executeUpdate("DELETE FROM note") }
         }
-        #expect(try count(in: queue) == 2)
+        try check(count(in: queue), equals: 2)
         try clear(queue)
         queue.close()
         let pool = try database.openPool()
-        #expect(try count(in: pool) == 0)
+        try check(count(in: pool), equals: 0)
     }
 
     @Test func `row 4: a temporary file with a raw key derives no key`() throws {
@@ -81,23 +81,23 @@ import Testing
                 return ContinuousClock.now - start
             }.min()
         }
-        let raw = try #require(try shortest(.raw(TemporaryDatabase.key)))
-        let derived = try #require(try shortest(.passphrase(ForeignFile.passphrase)))
-        #expect(raw < derived)
+        let raw = try require(shortest(.raw(TemporaryDatabase.key)))
+        let derived = try require(shortest(.passphrase(ForeignFile.passphrase)))
+        check(raw < derived)
     }
 
     @Test func `row 5: settings are checked when the file is opened`() throws {
         queue.close()
-        #expect(SecureDatabaseConfiguration().foreignKeysEnabled)
-        #expect(SecureDatabaseConfiguration().maximumReaderCount == 5)
+        check(SecureDatabaseConfiguration().foreignKeysEnabled)
+        check(SecureDatabaseConfiguration().maximumReaderCount, equals: 5)
         let reader = try database.openQueue { $0.isReadOnly = true }
-        #expect(
+        check(
             storageError {
                 try reader.write { db in try db.executeUpdate("DELETE FROM note") }
-            }?.isReadOnly == true)
+            }?.isReadOnly, equals: true)
         reader.close()
         let error = storageError { _ = try database.openPool { $0.maximumReaderCount = 0 } }
-        #expect(error?.caseName == "openFailed")
+        check(error?.caseName, equals: "openFailed")
     }
 
     @Test func `row 6: a pool configures each connection that it opens`() throws {
@@ -111,8 +111,8 @@ import Testing
             })
         try pool.open(with: .raw(TemporaryDatabase.key))
         let sql = "SELECT shout(text) FROM note WHERE id = 2"
-        #expect(try pool.read { db in try db.string(forQuery: sql) } == "READ")
-        #expect(try pool.write { db in try db.string(forQuery: sql) } == "READ")
+        try check(pool.read { db in try db.string(forQuery: sql) }, equals: "READ")
+        try check(pool.write { db in try db.string(forQuery: sql) }, equals: "READ")
     }
 
     // MARK: - Writing
@@ -124,42 +124,43 @@ import Testing
                 "UPDATE note SET text = :text WHERE id = :id",
                 parameterDictionary: ["text": "b", "id": 2])
         }
-        #expect(try texts() == ["a", "b"])
-        #expect(
+        try check(texts(), equals: ["a", "b"])
+        check(
             storageError {
                 try queue.write { db in try db.executeUpdate("DELETE FROM note; SELECT 1") }
             } != nil)
-        #expect(try texts() == ["a", "b"])
+        try check(texts(), equals: ["a", "b"])
     }
 
     @Test func `row 10: several statements run in a batch without placeholders`() throws {
         try queue.write { db in
             try db.executeStatements("DELETE FROM note; INSERT INTO note VALUES (5, 'x', NULL)")
         }
-        #expect(try texts() == ["x"])
-        #expect(
+        try check(texts(), equals: ["x"])
+        check(
             storageError { try queue.write { db in try db.executeStatements("SELECT ?") } }?
-                .resultCode == .range)
+                .resultCode, equals: .range)
     }
 
     @Test func `row 11: insert returns the row id, upsert and update go by a key`() throws {
         try queue.write { db in
             let id = try db.insert(Note(id: nil, text: "new"), into: "note")
-            #expect(id == 3)
+            check(id, equals: 3)
             try db.upsert(Note(id: 3, text: "newer"), into: "note", key: "id")
-            #expect(try db.update(Note(id: 2, text: "write"), in: "note", key: "id"))
-            #expect(try !db.update(Note(id: 9, text: "none"), in: "note", key: "id"))
+            try check(db.update(Note(id: 2, text: "write"), in: "note", key: "id"))
+            try check(!db.update(Note(id: 9, text: "none"), in: "note", key: "id"))
         }
-        #expect(try texts() == ["buy milk", "write", "newer"])
+        try check(texts(), equals: ["buy milk", "write", "newer"])
     }
 
     @Test func `row 12: named columns of the rows with a key are updated`() throws {
         try queue.write { db throws in
-            #expect(try db.update("note", ["text": "call"], where: ["id": 2]))
+            try check(db.update("note", ["text": "call"], where: ["id": 2]))
         }
-        #expect(try texts() == ["buy milk", "call"])
-        #expect(
-            try queue.read { db in try db.int("SELECT at FROM note WHERE id = 1") } == 1_700_000_000
+        try check(texts(), equals: ["buy milk", "call"])
+        try check(
+            queue.read { db in try db.int("SELECT at FROM note WHERE id = 1") },
+            equals: 1_700_000_000
         )
     }
 
@@ -168,7 +169,7 @@ import Testing
             try db.executeUpdate("DELETE FROM note WHERE id > ?", 0)
             return try db.changedRowCount()
         }
-        #expect(count == 2)
+        check(count, equals: 2)
     }
 
     // MARK: - Reading
@@ -176,29 +177,29 @@ import Testing
     @Test func `row 14: rows become values of a type that is only Decodable`() throws {
         struct Text: Decodable, Equatable, Sendable { var text: String }
         let all = try queue.read { db in try db.fetchAll(Text.self, "SELECT * FROM note") }
-        #expect(all == [Text(text: "buy milk"), Text(text: "read")])
+        check(all, equals: [Text(text: "buy milk"), Text(text: "read")])
         let none = try queue.read { db in
             try db.fetchOne(Text.self, "SELECT * FROM note WHERE id = ?", values: [9])
         }
-        #expect(none == nil)
+        check(none == nil)
     }
 
     @Test func `row 15: a column that does not fit its type throws, and is named`() throws {
         let pairs = try queue.fetchAll("SELECT id, text FROM note") { (id: Int64, text: String) in
             "\(id) \(text)"
         }
-        #expect(pairs == ["1 buy milk", "2 read"])
+        check(pairs, equals: ["1 buy milk", "2 read"])
         let error = storageError {
             _ = try queue.fetchAll("SELECT text AS number FROM note") { (number: Int) in number }
         }
-        #expect(error?.description.contains("number") == true, "\(error as Any)")
+        check(error?.description.contains("number"), equals: true, "\(error as Any)")
     }
 
     @Test func `row 16: rows come one by one, in a block and in a task`() async throws {
         try await queue.read { db in
             let rs = try db.executeQuery("SELECT text FROM note ORDER BY id")
-            #expect(try rs.next())
-            #expect(rs.string(forColumnName: "text") == "buy milk")
+            try check(rs.next())
+            check(rs.string(forColumnName: "text"), equals: "buy milk")
         }
         var texts: [String] = []
         for try await note in queue.rows(
@@ -206,14 +207,14 @@ import Testing
         {
             texts.append(note.text)
         }
-        #expect(texts == ["buy milk", "read"])
+        check(texts, equals: ["buy milk", "read"])
     }
 
     @Test func `row 17: a single value is nil for NULL and no row`() throws {
         try queue.read { db throws in
-            #expect(try db.int(forQuery: "SELECT count(*) FROM note") == 2)
-            #expect(try db.string(forQuery: "SELECT text FROM note WHERE id = ?", 2) == "read")
-            #expect(try db.date(forQuery: "SELECT at FROM note WHERE id = 2") == nil)
+            try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 2)
+            try check(db.string(forQuery: "SELECT text FROM note WHERE id = ?", 2), equals: "read")
+            try check(db.date(forQuery: "SELECT at FROM note WHERE id = 2") == nil)
         }
     }
 
@@ -231,7 +232,7 @@ import Testing
                 """, "%milk%"
             ) { (text: String, name: String) in "\(text): \(name)" }
         }
-        #expect(found == ["buy milk: food", "buy milk: shop"])
+        check(found, equals: ["buy milk: food", "buy milk: shop"])
     }
 
     @Test func `row 19: a list of any length is one value`() throws {
@@ -240,7 +241,7 @@ import Testing
             let found = try queue.read { db in
                 try db.fetchAll(sql, JSONArray(ids)) { (text: String) in text }
             }
-            #expect(found == expected)
+            check(found, equals: expected)
         }
     }
 
@@ -249,7 +250,7 @@ import Testing
         try queue.write { db in
             try db.executeUpdate("INSERT INTO note (text) VALUES (?)", hostile)
         }
-        #expect(try texts() == ["buy milk", "read", hostile])
+        try check(texts(), equals: ["buy milk", "read", hostile])
     }
 
     @Test func `row 21: dates as text are read, and written as numbers`() throws {
@@ -257,10 +258,11 @@ import Testing
             try db.executeUpdate("UPDATE note SET at = '2023-11-14 22:13:20.123' WHERE id = 2")
             let read = try db.fetchOne(
                 Note.self, "SELECT * FROM note WHERE id = 2", dates: .text)
-            #expect(abs((read?.at?.timeIntervalSince1970 ?? 0) - 1_700_000_000.123) < 1e-6)
+            check(abs((read?.at?.timeIntervalSince1970 ?? 0) - 1_700_000_000.123) < 1e-6)
             try db.update("note", ["at": read?.at], where: ["id": 2])
-            #expect(
-                try db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2") == "1700000000")
+            try check(
+                db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2"), equals: "1700000000"
+            )
         }
     }
 
@@ -278,11 +280,11 @@ import Testing
         try queue.write { db in
             try db.executeStatements("CREATE TABLE person (id INTEGER PRIMARY KEY, address TEXT)")
             try db.insert(person, into: "person")
-            #expect(try db.string(forQuery: "SELECT typeof(address) FROM person") == "text")
-            #expect(
-                try db.double(forQuery: "SELECT json_extract(address, '$.since') FROM person")
-                    == 1.5)
-            #expect(try db.fetchOne(Person.self, "SELECT * FROM person") == person)
+            try check(db.string(forQuery: "SELECT typeof(address) FROM person"), equals: "text")
+            try check(
+                db.double(forQuery: "SELECT json_extract(address, '$.since') FROM person"),
+                equals: 1.5)
+            try check(db.fetchOne(Person.self, "SELECT * FROM person"), equals: person)
         }
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The rows of Docs/FromRealm.md.
-@Suite struct FromRealmTests {
+struct FromRealmTests {
     let database: TemporaryDatabase
     let kennel: SecureDatabaseQueue
 
@@ -42,7 +42,7 @@ import Testing
         let counts = try (0..<4).map { _ in
             try onOtherThread { try kennel.read { db in try db.int("SELECT count(*) FROM dog") } }
         }
-        #expect(counts == [2, 2, 2, 2])
+        check(counts, equals: [2, 2, 2, 2])
     }
 
     @Test func `row 2: a key has 32 bytes, and Realm's 64 are refused`() throws {
@@ -51,53 +51,54 @@ import Testing
         #expect(throws: SecureStorageError.self) {
             try queue.open(with: .raw(SecretBytes.random(count: 64)))
         }
-        #expect(try file.fileNames() == [])
+        try check(file.fileNames(), equals: [])
         try queue.open(with: .raw(SecretBytes.random(count: 32)))
     }
 
     @Test func `row 3: a temporary file serves tests`() throws {
         let temporary = try TemporaryDatabase().openQueue(Self.schema)
-        #expect(try temporary.read { db in try db.tableExists("dog") })
+        try check(temporary.read { db in try db.tableExists("dog") })
     }
 
     @Test func `row 4: a class is a table and a struct`() throws {
         let dogs = try kennel.read { db in
             try db.fetchAll(Dog.self, "SELECT * FROM dog ORDER BY id")
         }
-        #expect(
-            dogs.first
-                == Dog(
-                    id: "a", name: "Rex", born: Date(timeIntervalSince1970: 1_600_000_000), owner: 1
-                ))
+        check(
+            dogs.first,
+            equals: Dog(
+                id: "a", name: "Rex", born: Date(timeIntervalSince1970: 1_600_000_000), owner: 1
+            ))
     }
 
     @Test func `row 5: a second row with a primary key is an error`() {
         let error = storageError {
             try kennel.write { db in _ = try db.insert(Dog(id: "a", name: "x"), into: "dog") }
         }
-        #expect(error?.isConstraintViolation == true)
+        check(error?.isConstraintViolation, equals: true)
     }
 
     @Test func `row 6: a value is added in a write`() throws {
         try kennel.write { db in _ = try db.insert(Dog(id: "c", name: "Fido"), into: "dog") }
-        #expect(try names() == ["Rex", "Bello", "Fido"])
+        try check(names(), equals: ["Rex", "Bello", "Fido"])
     }
 
     @Test func `row 7: a value replaces the one with its key, or some of its columns`() throws {
         try kennel.write { db in
             try db.upsert(Dog(id: "a", name: "King", owner: 1), into: "dog", key: "id")
             try db.upsert(Dog(id: "c", name: "Fido"), into: "dog", key: "id")
-            #expect(try db.update("dog", ["name": "Bella"], where: ["id": "b"]))
+            try check(db.update("dog", ["name": "Bella"], where: ["id": "b"]))
         }
-        #expect(try names() == ["King", "Bella", "Fido"])
-        #expect(try kennel.read { db in try db.int("SELECT born FROM dog WHERE id = 'b'") } == -1)
+        try check(names(), equals: ["King", "Bella", "Fido"])
+        try check(
+            kennel.read { db in try db.int("SELECT born FROM dog WHERE id = 'b'") }, equals: -1)
     }
 
     @Test func `row 8: rows are deleted`() throws {
         try kennel.write { db in try db.executeUpdate("DELETE FROM dog WHERE id = ?", "a") }
-        #expect(try names() == ["Bello"])
+        try check(names(), equals: ["Bello"])
         try kennel.write { db in try db.executeUpdate("DELETE FROM dog") }
-        #expect(try names() == [])
+        try check(names(), equals: [])
     }
 
     @Test func `row 9: a row is found by its primary key`() throws {
@@ -106,7 +107,7 @@ import Testing
                 try db.fetchOne(Dog.self, "SELECT * FROM dog WHERE id = ?", values: [id])
             }
         }
-        #expect(found.map { $0?.name } == ["Bello", nil])
+        check(found.map { $0?.name }, equals: ["Bello", nil])
     }
 
     @Test func `row 10: filters and orders are SQL`() throws {
@@ -115,40 +116,40 @@ import Testing
                 Dog.self, "SELECT * FROM dog WHERE born < ? ORDER BY name",
                 values: [Date(timeIntervalSince1970: 2_000_000_000)])
         }
-        #expect(dogs.map(\.name) == ["Bello", "Rex"])
+        check(dogs.map(\.name), equals: ["Bello", "Rex"])
     }
 
     @Test func `row 11: a limit, and rows one by one`() async throws {
         let first = try await kennel.fetchAll("SELECT name FROM dog ORDER BY id LIMIT 1") {
             (name: String) in name
         }
-        #expect(first == ["Rex"])
+        check(first, equals: ["Rex"])
         let dogs = kennel.rows(as: Dog.self) { db in
             try db.executeQuery("SELECT * FROM dog ORDER BY id")
         }
         for try await dog in dogs {
-            #expect(dog.name == "Rex")
+            check(dog.name, equals: "Rex")
             break
         }
     }
 
     @Test func `row 12: counts and sums`() throws {
         try kennel.read { db throws in
-            #expect(try db.int(forQuery: "SELECT count(*) FROM dog") == 2)
-            #expect(try db.int(forQuery: "SELECT sum(born) FROM dog") == 1_599_999_999)
-            #expect(try db.date(forQuery: "SELECT max(born) FROM dog") != nil)
+            try check(db.int(forQuery: "SELECT count(*) FROM dog"), equals: 2)
+            try check(db.int(forQuery: "SELECT sum(born) FROM dog"), equals: 1_599_999_999)
+            try check(db.date(forQuery: "SELECT max(born) FROM dog") != nil)
         }
     }
 
     @Test func `rows 13 and 14: a list is the rows that refer to one, from either side`() throws {
         try kennel.read { db throws in
-            #expect(
-                try db.strings("SELECT name FROM dog WHERE owner = 1 ORDER BY id")
-                    == ["Rex", "Bello"])
-            #expect(
-                try db.strings(
+            try check(
+                db.strings("SELECT name FROM dog WHERE owner = 1 ORDER BY id"),
+                equals: ["Rex", "Bello"])
+            try check(
+                db.strings(
                     "SELECT person.name FROM person JOIN dog ON dog.owner = person.id WHERE dog.id = 'b'"
-                ) == ["Ada"])
+                ), equals: ["Ada"])
         }
     }
 
@@ -167,15 +168,15 @@ import Testing
                 INSERT INTO bowl VALUES (1), (2);
                 """)
             let ada = Person(id: 1, name: "Ada", address: Address(city: "London"))
-            #expect(try db.update(ada, in: "person", key: "id"))
-            #expect(try db.fetchOne(Person.self, "SELECT * FROM person WHERE id = 1") == ada)
-            #expect(
-                try db.string(forQuery: "SELECT address ->> '$.city' FROM person WHERE id = 1")
-                    == "London")
+            try check(db.update(ada, in: "person", key: "id"))
+            try check(db.fetchOne(Person.self, "SELECT * FROM person WHERE id = 1"), equals: ada)
+            try check(
+                db.string(forQuery: "SELECT address ->> '$.city' FROM person WHERE id = 1"),
+                equals: "London")
             try db.executeUpdate("DELETE FROM person WHERE id = 1")
-            #expect(try db.int("SELECT count(*) FROM bowl") == 1)
+            try check(db.int("SELECT count(*) FROM bowl"), equals: 1)
             // What refers to the person is cleared, as the schema says.
-            #expect(try db.int("SELECT count(*) FROM dog WHERE owner IS NULL") == 2)
+            try check(db.int("SELECT count(*) FROM dog WHERE owner IS NULL"), equals: 2)
         }
     }
 
@@ -188,14 +189,14 @@ import Testing
         try kennel.write { db in
             try db.executeStatements("CREATE TABLE tagged (tags, sizes); CREATE TABLE anything (v)")
             try db.insert(tagged, into: "tagged")
-            #expect(try db.fetchOne(Tagged.self, "SELECT * FROM tagged") == tagged)
+            try check(db.fetchOne(Tagged.self, "SELECT * FROM tagged"), equals: tagged)
             let values: [Any?] = [1, 1.5, "x", Data([1]), nil]
             for value in values {
                 try db.executeUpdate("INSERT INTO anything VALUES (?)", values: [value])
             }
-            #expect(
-                try db.strings("SELECT typeof(v) FROM anything")
-                    == ["integer", "real", "text", "blob", "null"])
+            try check(
+                db.strings("SELECT typeof(v) FROM anything"),
+                equals: ["integer", "real", "text", "blob", "null"])
         }
     }
 
@@ -203,9 +204,9 @@ import Testing
         enum Size: Int, Codable, SQLiteDatatypeBridgeable { case small = 1, large }
         try kennel.write { db in
             try db.executeUpdate("UPDATE dog SET born = ? WHERE id = 'a'", Size.large)
-            #expect(try db.int("SELECT born FROM dog WHERE id = 'a'") == 2)
+            try check(db.int("SELECT born FROM dog WHERE id = 'a'"), equals: 2)
             let size: Size? = try db.object(forQuery: "SELECT born FROM dog WHERE id = 'a'")
-            #expect(size == .large)
+            check(size, equals: .large)
         }
     }
 
@@ -218,15 +219,15 @@ import Testing
         }
         let values = Values(
             date: Date(timeIntervalSince1970: 7), data: Data([0, 255]), uuid: UUID(),
-            decimal: try #require(Decimal(string: "12345678901234567890.123456789")))
+            decimal: try require(Decimal(string: "12345678901234567890.123456789")))
         try kennel.write { db in
             try db.executeStatements("CREATE TABLE v (date, data, uuid, decimal)")
             try db.insert(values, into: "v")
-            #expect(try db.fetchOne(Values.self, "SELECT * FROM v") == values)
-            #expect(
-                try db.strings(
-                    "SELECT typeof(date) || typeof(data) || typeof(uuid) || typeof(decimal) FROM v")
-                    == ["integerblobtexttext"])
+            try check(db.fetchOne(Values.self, "SELECT * FROM v"), equals: values)
+            try check(
+                db.strings(
+                    "SELECT typeof(date) || typeof(data) || typeof(uuid) || typeof(decimal) FROM v"),
+                equals: ["integerblobtexttext"])
         }
     }
 
@@ -234,8 +235,8 @@ import Testing
         try kennel.write { db in
             try db.executeUpdate("CREATE INDEX dog_name ON dog (name)")
             let rs = try db.executeQuery("EXPLAIN QUERY PLAN SELECT * FROM dog WHERE name = 'Rex'")
-            #expect(try rs.next())
-            #expect(rs.string(forColumnName: "detail")?.contains("dog_name") == true)
+            try check(rs.next())
+            check(rs.string(forColumnName: "detail")?.contains("dog_name"), equals: true)
         }
     }
 
@@ -249,6 +250,6 @@ import Testing
                 """)
             return try db.strings("SELECT name FROM search WHERE search MATCH 'bel*'")
         }
-        #expect(found == ["Bello"])
+        check(found, equals: ["Bello"])
     }
 }

@@ -37,19 +37,19 @@ extension FromSQLiteSwiftTests {
             var token: UUID
             var site: URL?
         }
-        let ada = try #require(
-            try queue.read { db in
+        let ada = try require(
+            queue.read { db in
                 try db.fetchOne(User.self, "SELECT * FROM users WHERE id = 1", dates: .text)
             })
-        #expect(abs(ada.joined.timeIntervalSince1970 - 1_700_000_000.123) < 1e-6)
-        #expect(ada.token == UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E"))
-        #expect(ada.site?.absoluteString == "https://example.com/a?b=1")
+        check(abs(ada.joined.timeIntervalSince1970 - 1_700_000_000.123) < 1e-6)
+        check(ada.token, equals: UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E"))
+        check(ada.site?.absoluteString, equals: "https://example.com/a?b=1")
         // The same text is written for a UUID, and a number for a date.
         try queue.write { db in
             try db.executeStatements("CREATE TABLE copy (joined, token, site)")
             try db.insert(ada, into: "copy")
-            #expect(try db.int("SELECT count(*) FROM copy JOIN users USING (token, site)") == 1)
-            #expect(try db.string(forQuery: "SELECT typeof(joined) FROM copy") == "integer")
+            try check(db.int("SELECT count(*) FROM copy JOIN users USING (token, site)"), equals: 1)
+            try check(db.string(forQuery: "SELECT typeof(joined) FROM copy"), equals: "integer")
         }
     }
 
@@ -57,50 +57,51 @@ extension FromSQLiteSwiftTests {
         throws
     {
         let queue = try imported()
-        #expect(try queue.read { db in try db.userVersion } == 2)
-        #expect(
-            try queue.migrate(usersMigrations()) == [
+        try check(queue.read { db in try db.userVersion }, equals: 2)
+        try check(
+            queue.migrate(usersMigrations()),
+            equals: [
                 "users", "index of joined", "dates as numbers",
             ])
         let users = try queue.read { db in
             try db.fetchAll(StoredUser.self, "SELECT * FROM users ORDER BY id")
         }
-        #expect(users.map(\.email) == ["ada@example.com", "bob@example.com"])
-        #expect(users.map(\.joined.timeIntervalSince1970) == [1_700_000_000.123, -1])
-        #expect(users.map(\.isAdmin) == [true, false])
-        #expect(users[0].photo == Data([0xFF, 0xD8, 0x00, 0x01]))
-        #expect(users[1].settings?.theme == "dark")
-        #expect(users[1].settings?.since.timeIntervalSinceReferenceDate == 621_692_800.5)
+        check(users.map(\.email), equals: ["ada@example.com", "bob@example.com"])
+        check(users.map(\.joined.timeIntervalSince1970), equals: [1_700_000_000.123, -1])
+        check(users.map(\.isAdmin), equals: [true, false])
+        check(users[0].photo, equals: Data([0xFF, 0xD8, 0x00, 0x01]))
+        check(users[1].settings?.theme, equals: "dark")
+        check(users[1].settings?.since.timeIntervalSinceReferenceDate, equals: 621_692_800.5)
         // Written and read again, it is the same.
         try queue.write { db throws in
-            #expect(try db.update(users[1], in: "users", key: "id"))
-            #expect(
-                try db.fetchOne(StoredUser.self, "SELECT * FROM users WHERE id = 2") == users[1])
+            try check(db.update(users[1], in: "users", key: "id"))
+            try check(
+                db.fetchOne(StoredUser.self, "SELECT * FROM users WHERE id = 2"), equals: users[1])
         }
         let report = try queue.verifyIntegrity()
-        #expect(report.isSound, "\(report)")
+        check(report.isSound, "\(report)")
 
         let new = try TemporaryDatabase().openQueue()
         try new.migrate(usersMigrations())
-        #expect(try new.read { db in try db.userVersion } == 2)
-        #expect(
-            try new.read { db in
+        try check(new.read { db in try db.userVersion }, equals: 2)
+        try check(
+            new.read { db in
                 try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'")
-            }
-                == queue.read { db in
-                    try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'")
-                })
+            },
+            equals: queue.read { db in
+                try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'")
+            })
     }
 
     @Test(.enabled(if: hasFTS5))
     func `row 42: its full-text table is searched and written`() throws {
         let queue = try imported()
         let sql = "SELECT subject FROM emails WHERE emails MATCH ?"
-        #expect(try queue.fetchAll(sql, "wonder*") { (s: String) in s } == ["Just Checking In"])
+        try check(queue.fetchAll(sql, "wonder*") { (s: String) in s }, equals: ["Just Checking In"])
         try queue.write { db in
             try db.executeUpdate("INSERT INTO emails VALUES ('Again', 'I wonder')")
         }
-        #expect(try queue.fetchAll(sql, "wonder*") { (s: String) in s }.count == 2)
+        try check(queue.fetchAll(sql, "wonder*") { (s: String) in s }.count, equals: 2)
     }
 
     // MARK: - Keys: files of the sqlcipher shell, whose passphrase has the same bytes
@@ -126,11 +127,12 @@ extension FromSQLiteSwiftTests {
         ] {
             let queue = SecureDatabaseQueue(url: file.url)
             try queue.open(with: key)
-            #expect(try queue.read { db in try db.strings("SELECT email FROM users") } == ["ada"])
+            try check(
+                queue.read { db in try db.strings("SELECT email FROM users") }, equals: ["ada"])
             queue.close()
-            #expect(
-                storageError { try queue.open(with: .passphrase("wrong")) }?.caseName
-                    == "authenticationFailed")
+            check(
+                storageError { try queue.open(with: .passphrase("wrong")) }?.caseName,
+                equals: "authenticationFailed")
         }
     }
 
@@ -139,21 +141,21 @@ extension FromSQLiteSwiftTests {
         let file = try shellFile("PRAGMA cipher_compatibility = 3;")
         let old = try SecureDatabaseStore.migrate(
             at: file.url, key: .passphrase(ForeignFile.passphrase))
-        #expect(try file.fileNames() == ["test.db", "test.db.old"])
-        #expect(old?.lastPathComponent == "test.db.old")
+        try check(file.fileNames(), equals: ["test.db", "test.db.old"])
+        check(old?.lastPathComponent, equals: "test.db.old")
         let queue = SecureDatabaseQueue(url: file.url)
         try queue.open(with: .passphrase(ForeignFile.passphrase))
-        #expect(try queue.read { db in try db.strings("SELECT email FROM users") } == ["ada"])
+        try check(queue.read { db in try db.strings("SELECT email FROM users") }, equals: ["ada"])
     }
 
     @Test func `row 7: after a change of the key only the new one opens the file`() throws {
         try queue.changeEncryptionKey(with: .passphrase("new"))
         queue.close()
-        #expect(
-            storageError { try queue.open(with: .raw(TemporaryDatabase.key)) }?.caseName
-                == "authenticationFailed")
+        check(
+            storageError { try queue.open(with: .raw(TemporaryDatabase.key)) }?.caseName,
+            equals: "authenticationFailed")
         try queue.open(with: .passphrase("new"))
-        #expect(try emails().count == 2)
+        try check(emails().count, equals: 2)
     }
 
     @Test func `row 8: a plain file is imported, and an open store exported`() throws {
@@ -164,10 +166,9 @@ extension FromSQLiteSwiftTests {
             try db.exportPlaintext(to: plain)
             try db.export(to: again, key: key)
         }
-        #expect(
-            try SecureDatabaseStore.importPlaintext(
-                from: plain, to: again, key: key, replacing: true)
-                == ["users": 2])
+        try check(
+            SecureDatabaseStore.importPlaintext(
+                from: plain, to: again, key: key, replacing: true), equals: ["users": 2])
     }
 
     @Test func `the guide's first lines do what they say`() throws {
@@ -177,6 +178,6 @@ extension FromSQLiteSwiftTests {
         try db.open(with: ForeignFile.passphrase)
         try db.executeUpdate("CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT)")
         db.close()
-        #expect(try sqliteSwiftFirstLines(path: database.path) == ["1 ada@example.com"])
+        try check(sqliteSwiftFirstLines(path: database.path), equals: ["1 ada@example.com"])
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The rows of Docs/FromSQLiteSwift.md.
-@Suite struct FromSQLiteSwiftTests {
+struct FromSQLiteSwiftTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -37,31 +37,31 @@ import Testing
         let count = "SELECT count(*) FROM users"
         let other = SecureDatabaseQueue(fullDatabasePath: database.path)
         try other.open(with: key)
-        #expect(try other.read { db in try db.int(count) } == 2)
+        try check(other.read { db in try db.int(count) }, equals: 2)
         other.close()
         let pool = SecureDatabasePool(fullDatabasePath: database.path)
         try pool.open(with: key)
-        #expect(try pool.read { db in try db.int(count) } == 2)
+        try check(pool.read { db in try db.int(count) }, equals: 2)
         pool.close()
         let store = SecureDatabaseStore(fullDatabasePath: database.path)
         try store.open(with: key)
-        #expect(try store.int(count) == 2)
+        try check(store.int(count), equals: 2)
     }
 
     @Test func `row 2: a temporary file with a raw key takes the place of one in memory`() throws {
         let temporary = try TemporaryDatabase().openStore()
         try temporary.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-        #expect(try temporary.int("SELECT a FROM t") == 1)
+        try check(temporary.int("SELECT a FROM t"), equals: 1)
     }
 
     @Test func `row 3: a read-only queue refuses a statement that writes`() throws {
         queue.close()
         let reader = try database.openQueue { $0.isReadOnly = true }
-        #expect(
+        check(
             storageError {
                 try reader.inDatabase { db in try db.executeUpdate("DELETE FROM users") }
             }?
-            .isReadOnly == true)
+            .isReadOnly, equals: true)
     }
 
     // MARK: - Writing
@@ -73,14 +73,14 @@ import Testing
                 "UPDATE users SET age = :age WHERE id = :id",
                 parameterDictionary: ["age": 41, "id": 2])
         }
-        #expect(try queue.read { db in try db.int("SELECT sum(age) FROM users") } == 81)
+        try check(queue.read { db in try db.int("SELECT sum(age) FROM users") }, equals: 81)
     }
 
     @Test func `row 10: a batch runs several statements`() throws {
         try queue.write { db in
             try db.executeStatements("DELETE FROM users; INSERT INTO users VALUES (7, 'x', 1);")
         }
-        #expect(try emails() == ["x"])
+        try check(emails(), equals: ["x"])
     }
 
     @Test func `row 11: tables and indexes are made by a step, once`() throws {
@@ -91,42 +91,42 @@ import Testing
                 CREATE TABLE post (id INTEGER PRIMARY KEY, author INTEGER REFERENCES users (id));
                 CREATE INDEX post_author ON post (author);
                 """)
-        #expect(try queue.migrate(migrations) == ["posts"])
-        #expect(try queue.migrate(migrations) == [])
-        #expect(try queue.read { db in try db.tableExists("post") })
+        try check(queue.migrate(migrations), equals: ["posts"])
+        try check(queue.migrate(migrations), equals: [])
+        try check(queue.read { db in try db.tableExists("post") })
     }
 
     @Test func `row 12: named values are inserted, and the row id is returned`() throws {
         let id = try queue.write { db in
             try db.insert(into: "users", ["email": "eve@example.com", "age": nil])
         }
-        #expect(id == 3)
-        #expect(try emails().last == "eve@example.com")
+        check(id, equals: 3)
+        try check(emails().last, equals: "eve@example.com")
     }
 
     @Test func `row 13: named values are updated, and whether a row has the key is returned`()
         throws
     {
         try queue.write { db in
-            #expect(try db.update("users", ["email": "new"], where: ["id": 1]))
-            #expect(try !db.update("users", ["email": "none"], where: ["id": 9]))
+            try check(db.update("users", ["email": "new"], where: ["id": 1]))
+            try check(!db.update("users", ["email": "none"], where: ["id": 9]))
             try db.executeUpdate("DELETE FROM users WHERE id = ?", 2)
         }
-        #expect(try emails() == ["new"])
+        try check(emails(), equals: ["new"])
     }
 
     @Test func `row 14: values of a type are inserted, all or none`() throws {
         try queue.write { db in
-            #expect(try db.insert(User(email: "c"), into: "users") == 3)
+            try check(db.insert(User(email: "c"), into: "users"), equals: 3)
             try db.insert(contentsOf: [User(email: "d"), User(email: "e")], into: "users")
         }
-        #expect(
+        check(
             storageError {
                 try queue.writeWithoutTransaction { db in
                     try db.insert(contentsOf: [User(email: "f"), User(email: "c")], into: "users")
                 }
-            }?.isConstraintViolation == true)
-        #expect(try emails().suffix(3) == ["c", "d", "e"])
+            }?.isConstraintViolation, equals: true)
+        try check(emails().suffix(3), equals: ["c", "d", "e"])
     }
 
     @Test func `row 15: an upsert goes by a unique column`() throws {
@@ -135,8 +135,8 @@ import Testing
                 User(id: 1, email: "ada@example.com", age: 37), into: "users", key: "email")
             try db.upsert(User(id: 5, email: "new@example.com"), into: "users", key: "email")
         }
-        #expect(try queue.read { db in try db.int("SELECT age FROM users WHERE id = 1") } == 37)
-        #expect(try emails().count == 3)
+        try check(queue.read { db in try db.int("SELECT age FROM users WHERE id = 1") }, equals: 37)
+        try check(emails().count, equals: 3)
     }
 
     // MARK: - Reading
@@ -145,13 +145,13 @@ import Testing
         let users = try queue.read { db in
             try db.fetchAll(User.self, "SELECT * FROM users ORDER BY id")
         }
-        #expect(users.map(\.age) == [36, nil])
+        check(users.map(\.age), equals: [36, nil])
         let first = try queue.read { db -> User in
             let rs = try db.executeQuery("SELECT * FROM users")
             _ = try rs.next()
             return try rs.decode(User.self)
         }
-        #expect(first == users[0])
+        check(first, equals: users[0])
     }
 
     @Test func `row 17: columns have the types of a closure, and one that does not fit is named`()
@@ -160,25 +160,25 @@ import Testing
         let lines = try queue.fetchAll("SELECT id, email FROM users") {
             (id: Int64, email: String) in "\(id) \(email)"
         }
-        #expect(lines == ["1 ada@example.com", "2 bob@example.com"])
+        check(lines, equals: ["1 ada@example.com", "2 bob@example.com"])
         let error = storageError {
             _ = try queue.fetchAll("SELECT age FROM users") { (age: Int) in age }
         }
-        #expect(error?.description.contains("age") == true, "\(error as Any)")
+        check(error?.description.contains("age"), equals: true, "\(error as Any)")
     }
 
     @Test func `row 18: the first row, or nil`() throws {
         let sql = "SELECT email FROM users WHERE id = ?"
-        #expect(try queue.fetchOne(sql, 2) { (email: String) in email } == "bob@example.com")
-        #expect(try queue.fetchOne(sql, 9) { (email: String) in email } == nil)
+        try check(queue.fetchOne(sql, 2) { (email: String) in email }, equals: "bob@example.com")
+        try check(queue.fetchOne(sql, 9) { (email: String) in email } == nil)
     }
 
     @Test func `row 19: the value of a query is nil for NULL and for no row`() throws {
         try queue.read { db throws in
-            #expect(try db.int(forQuery: "SELECT count(*) FROM users") == 2)
-            #expect(try db.string(forQuery: "SELECT email FROM users WHERE id = ?", 1) != nil)
-            #expect(try db.int(forQuery: "SELECT age FROM users WHERE id = 2") == nil)
-            #expect(try db.int(forQuery: "SELECT age FROM users WHERE id = 9") == nil)
+            try check(db.int(forQuery: "SELECT count(*) FROM users"), equals: 2)
+            try check(db.string(forQuery: "SELECT email FROM users WHERE id = ?", 1) != nil)
+            try check(db.int(forQuery: "SELECT age FROM users WHERE id = 2") == nil)
+            try check(db.int(forQuery: "SELECT age FROM users WHERE id = 9") == nil)
         }
     }
 
@@ -186,7 +186,7 @@ import Testing
         try queue.read { db in
             let rs = try db.executeQuery(
                 "SELECT CASE id WHEN 1 THEN 1 ELSE abs(-9223372036854775807 - 1) END FROM users")
-            #expect(try rs.next())
+            try check(rs.next())
             #expect(throws: SecureStorageError.self) { try rs.next() }
         }
     }
@@ -196,7 +196,7 @@ import Testing
             "SELECT email FROM users WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             JSONArray([2, 3, 1])
         ) { (email: String) in email }
-        #expect(found == ["ada@example.com", "bob@example.com"])
+        check(found, equals: ["ada@example.com", "bob@example.com"])
     }
 
     // MARK: - Transactions
@@ -208,7 +208,7 @@ import Testing
                 throw Failed()
             }
         }
-        #expect(try emails().count == 2)
+        try check(emails().count, equals: 2)
     }
 
     @Test func `row 23: a savepoint is rolled back with true, and by an error`() throws {
@@ -228,15 +228,15 @@ import Testing
                 return false
             }
         }
-        #expect(try emails() == ["bob@example.com"])
+        try check(emails(), equals: ["bob@example.com"])
     }
 
     @Test func `row 24: the number of changes and the last row id`() throws {
         try queue.write { db in
             try db.executeUpdate("UPDATE users SET age = 1")
-            #expect(try db.changedRowCount() == 2)
+            try check(db.changedRowCount(), equals: 2)
             try db.executeUpdate("INSERT INTO users (email) VALUES ('c')")
-            #expect(try db.lastInsertRowId() == 3)
+            try check(db.lastInsertRowId(), equals: 3)
         }
     }
 
@@ -244,14 +244,14 @@ import Testing
 
     @Test func `row 27: numbers are checked, and bytes are data or an array`() throws {
         let rs = try queue.databaseStore.executeQuery("SELECT 300 AS n, x'0102' AS b, 1 AS t")
-        #expect(try rs.next())
-        #expect(rs.int64(forColumnName: "n") == 300)
+        try check(rs.next())
+        check(rs.int64(forColumnName: "n"), equals: 300)
         #expect(throws: SecureStorageError.typeConversionFailed) {
             try rs.value(forColumnName: "n", as: UInt8.self)
         }
-        #expect(rs.data(forColumnName: "b") == Data([1, 2]))
-        #expect(rs.bytes(forColumnName: "b") == [1, 2])
-        #expect(rs.bool(forColumnName: "t") == true)
+        check(rs.data(forColumnName: "b"), equals: Data([1, 2]))
+        check(rs.bytes(forColumnName: "b"), equals: [1, 2])
+        check(rs.bool(forColumnName: "t"), equals: true)
         rs.close()
     }
 
@@ -261,7 +261,7 @@ import Testing
             try db.executeUpdate("UPDATE users SET email = ? WHERE id = 1", Color.green)
         }
         let sql = "SELECT email FROM users WHERE id = ?"
-        #expect(try queue.fetchOne(sql, 1) { (color: Color) in color } == .green)
+        try check(queue.fetchOne(sql, 1) { (color: Color) in color }, equals: .green)
         #expect(throws: SecureStorageError.self) {
             try queue.fetchOne(sql, 2) { (color: Color) in color }
         }

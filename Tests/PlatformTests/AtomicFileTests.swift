@@ -1,8 +1,9 @@
 import Foundation
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
-@Suite struct AtomicFileTests {
+struct AtomicFileTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -17,10 +18,10 @@ import Testing
     @Test func `a file is replaced as a whole and has the mode that was asked for`() throws {
         try folder.write("old", to: "a")
         try write("new", as: "a", mode: 0o666)
-        #expect(folder.text("a") == "new")
-        #expect(try folder.names == ["a"])
+        check(folder.text("a"), equals: "new")
+        try check(folder.names, equals: ["a"])
         let status = try Descriptor(folder.path + "/a", O_RDONLY).status()
-        #expect(status.st_mode & 0o777 == 0o666, "the umask counts")
+        check(status.st_mode & 0o777, equals: 0o666, "the umask counts")
     }
 
     @Test func `paths may begin in an open directory`() throws {
@@ -28,7 +29,7 @@ import Testing
         try Array("text".utf8).withUnsafeBytes {
             try AtomicFile.write($0, as: "a", draft: "draft", in: directory)
         }
-        #expect(folder.text("a") == "text")
+        check(folder.text("a"), equals: "text")
     }
 
     @Test func `an error leaves no draft`() throws {
@@ -36,15 +37,15 @@ import Testing
         try FileManager.default.createDirectory(
             atPath: place + "/b", withIntermediateDirectories: true)
         let error = #expect(throws: SystemError.self) { try write("text", as: "a") }
-        #expect(error?.action == "rename")
-        #expect(try folder.names == ["a"])
+        check(error?.action, equals: "rename")
+        try check(folder.names, equals: ["a"])
     }
 
     @Test func `a draft of another writer is an error, and stays`() throws {
         try folder.write("other", to: "draft")
         let error = #expect(throws: SystemError.self) { try write("text", as: "a") }
-        #expect(error?.code == EEXIST)
-        #expect(folder.text("draft") == "other")
+        check(error?.code, equals: EEXIST)
+        check(folder.text("draft"), equals: "other")
     }
 
     @Test func `only a caller that asks for it replaces a file`() throws {
@@ -54,10 +55,10 @@ import Testing
         let error = #expect(throws: SystemError.self) {
             try AtomicFile.rename(draft, to: place, replacing: false)
         }
-        #expect(error?.code == EEXIST)
-        #expect(folder.text("a") == "old" && folder.text("draft") == "new")
+        check(error?.code, equals: EEXIST)
+        check(folder.text("a") == "old" && folder.text("draft") == "new")
         try AtomicFile.rename(draft, to: place, replacing: true)
-        #expect(folder.text("a") == "new")
-        #expect(try folder.names == ["a"])
+        check(folder.text("a"), equals: "new")
+        try check(folder.names, equals: ["a"])
     }
 }

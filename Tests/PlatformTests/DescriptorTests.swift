@@ -1,15 +1,16 @@
 import CSecureStoragePlatform
 import Foundation
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DescriptorTests {
+struct DescriptorTests {
     @Test func `a read that a signal interrupts is repeated`() throws {
         var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
+        try require(pipe(&ends) == 0)
         let (readEnd, writeEnd) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
         var before = sigaction()
-        try #require(cplatform_catch(SIGUSR2, { _ in }, &before) == 0)
+        try require(cplatform_catch(SIGUSR2, { _ in }, &before) == 0)
         defer { sigaction(SIGUSR2, &before, nil) }
         let reader = Locked<pthread_t?>(nil)
         let outcome = Locked<Result<[UInt8], any Error>?>(nil)
@@ -28,12 +29,12 @@ import Testing
             if let thread = reader.withLock({ $0 }) { pthread_kill(thread, SIGUSR2) }
             usleep(1000)
         }
-        #expect(outcome.withLock { $0 == nil }, "the read has ended")
+        check(outcome.withLock { $0 == nil }, "the read has ended")
         try [1 as UInt8].withUnsafeBytes {
             try writeEnd.write($0)
         }
         done.wait()
-        #expect(try outcome.withLock { try $0?.get() } == [1])
+        try check(outcome.withLock { try $0?.get() }, equals: [1])
     }
 
     @Test func `bytes are read from an offset up to the end of the file`() throws {
@@ -42,7 +43,7 @@ import Testing
         let file = try Descriptor(folder.path + "/a", O_RDONLY)
         var bytes = [UInt8](repeating: 0, count: 8)
         let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 6) }
-        #expect(Array(bytes.prefix(count)) == Array("6789".utf8))
+        check(Array(bytes.prefix(count)), equals: Array("6789".utf8))
     }
 
     @Test func `a borrowed descriptor stays open`() throws {
@@ -50,7 +51,7 @@ import Testing
         let file = try Descriptor(creating: folder.path + "/a")
         _ = Descriptor(borrowing: file.number)
         _ = try file.status()
-        #expect(file.isNamed(folder.path + "/a"))
-        #expect(!file.isNamed(folder.path + "/b"))
+        check(file.isNamed(folder.path + "/a"))
+        check(!file.isNamed(folder.path + "/b"))
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LockFileTests {
+struct LockFileTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -16,24 +17,24 @@ import Testing
     }
 
     @Test func `a lock has one holder, even in one process`() throws {
-        let held = try #require(try take(.zero))
+        let held = try require(take(.zero))
         try withExtendedLifetime(held) {
             let before = ContinuousClock.now
             let second = try take(.milliseconds(50))
-            #expect(second == nil)
-            #expect(ContinuousClock.now - before >= .milliseconds(50))
+            check(second == nil)
+            check(ContinuousClock.now - before >= .milliseconds(50))
         }
     }
 
     @Test func `a lock is free when its holder lets go`() throws {
-        _ = try #require(try take(.zero))
+        _ = try require(take(.zero))
         let next = try take(.zero)
-        #expect(next != nil)
+        check(next != nil)
     }
 
     @Test func `a caller that waits for a removed file locks the one that has its name`() throws {
         var held = try take(.zero)
-        try #require(held != nil)
+        try require(held != nil)
         let waiting = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)
         let isNamed = Locked<Bool?>(nil)
@@ -51,7 +52,7 @@ import Testing
         unlink(path)
         held = nil
         done.wait()
-        #expect(isNamed.withLock { $0 } == true)
+        check(isNamed.withLock { $0 }, equals: true)
     }
 
     @Test func `a file that never has the name ends the wait`() throws {
@@ -59,13 +60,13 @@ import Testing
         let lock = try LockFile.take(path, patience: .milliseconds(20)) { [folder] in
             try Descriptor(folder.path + "/other", O_RDWR)
         }
-        #expect(lock == nil)
+        check(lock == nil)
     }
 
     @Test func `a file that cannot be opened is an error with its code`() throws {
         let error = #expect(throws: SystemError.self) {
             try LockFile.take(path, patience: .zero) { [path] in try Descriptor(path, O_RDWR) }
         }
-        #expect(error?.code == ENOENT)
+        check(error?.code, equals: ENOENT)
     }
 }

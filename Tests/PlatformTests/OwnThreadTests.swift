@@ -1,4 +1,5 @@
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
 /// What a caller of `onOwnThread` may expect of objects that the thread has used.
@@ -8,7 +9,7 @@ struct OwnThreadTests {
     @Test func `the thread keeps no reference to its result after the call`() async throws {
         for _ in 0..<2_000 {
             weak var object = try await onOwnThread { Object() }
-            try #require(object == nil)
+            try require(object == nil)
         }
     }
 
@@ -20,7 +21,7 @@ struct OwnThreadTests {
                 kept = object
                 _ = try await onOwnThread { ObjectIdentifier(object) }
             }
-            try #require(kept == nil)
+            try require(kept == nil)
         }
     }
 }

@@ -3,40 +3,40 @@ import SecureKeys
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SecretBytesTests {
+struct SecretBytesTests {
     @Test func `a secret holds the given bytes`() {
         let secret = SecretBytes(utf8: "a\0é")
-        #expect(secret.withUnsafeBytes { Array($0) } == [0x61, 0, 0xc3, 0xa9])
-        #expect(SecretBytes(utf8: "").count == 0)
-        #expect(SecretBytes(copying: Data([1, 2])) == SecretBytes(copying: [1, 2] as [UInt8]))
+        check(secret.withUnsafeBytes { Array($0) }, equals: [0x61, 0, 0xc3, 0xa9])
+        check(SecretBytes(utf8: "").count, equals: 0)
+        check(SecretBytes(copying: Data([1, 2])), equals: SecretBytes(copying: [1, 2] as [UInt8]))
     }
 
     @Test func `a source whose bytes were moved is empty and overwritten`() {
         var data = Data("hunter2".utf8)
         var bytes = Array("hunter2".utf8)
-        #expect(SecretBytes(erasing: &data) == SecretBytes(utf8: "hunter2"))
-        #expect(data.isEmpty)
+        check(SecretBytes(erasing: &data), equals: SecretBytes(utf8: "hunter2"))
+        check(data.isEmpty)
         bytes.reserveCapacity(100)
-        #expect(SecretBytes(erasing: &bytes) == SecretBytes(utf8: "hunter2"))
-        #expect(bytes.isEmpty)
+        check(SecretBytes(erasing: &bytes), equals: SecretBytes(utf8: "hunter2"))
+        check(bytes.isEmpty)
         var empty = Data()
-        #expect(SecretBytes(erasing: &empty).count == 0)
+        check(SecretBytes(erasing: &empty).count, equals: 0)
     }
 
     @Test func `secrets are equal if all of their bytes are`() {
         let secret = SecretBytes(utf8: "hunter2")
-        #expect(secret == SecretBytes(utf8: "hunter2"))
+        check(secret, equals: SecretBytes(utf8: "hunter2"))
         for other in ["hunter1", "Hunter2", "hunter22", ""] {
-            #expect(secret != SecretBytes(utf8: other))
+            check(secret != SecretBytes(utf8: other))
         }
-        #expect(SecretBytes(utf8: "") == SecretBytes(utf8: ""))
+        check(SecretBytes(utf8: ""), equals: SecretBytes(utf8: ""))
     }
 
     @Test func `random secrets differ`() {
         let secrets = (0..<100).map { _ in SecretBytes.random(count: 32) }
         for (index, secret) in secrets.enumerated() {
-            #expect(secret.count == 32)
-            #expect(!secrets[..<index].contains(secret))
+            check(secret.count, equals: 32)
+            check(!secrets[..<index].contains(secret))
         }
     }
 
@@ -44,7 +44,7 @@ import Testing
         @Test func `a secret is locked in memory and left out of a core dump`() throws {
             let secret = SecretBytes(utf8: "hunter2")
             let flags = try secret.withUnsafeBytes { try Self.flags(of: $0.baseAddress) }
-            #expect(flags.contains("dd"))
+            check(flags.contains("dd"))
             // The secret is locked if this process may lock memory at all, which sanitizers do not
             // allow.
             let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
@@ -52,7 +52,7 @@ import Testing
             mlock(page, 4096)
             let canLock = try Self.flags(of: page).contains("lo")
             munlock(page, 4096)
-            #expect(flags.contains("lo") == canLock)
+            check(flags.contains("lo"), equals: canLock)
         }
 
         /// Returns the kernel's flags of the mapping that contains `address`.
@@ -95,7 +95,7 @@ import Testing
                 }
             }
         }
-        #expect(damaged.values == [])
+        check(damaged.values, equals: [])
     }
 
     #if os(Linux)
@@ -107,10 +107,10 @@ import Testing
             for secret in secrets {
                 let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
                 let place = lines.firstIndex { Self.bounds($0).contains(address) }
-                let next = try lines[#require(place) + 1]
-                try #require(
-                    Self.bounds(lines[#require(place)]).upperBound == Self.bounds(next).lowerBound)
-                #expect(next.split(separator: " ")[1].hasPrefix("---"))
+                let next = try lines[require(place) + 1]
+                try require(
+                    Self.bounds(lines[require(place)]).upperBound == Self.bounds(next).lowerBound)
+                check(next.split(separator: " ")[1].hasPrefix("---"))
             }
         }
 
@@ -145,10 +145,10 @@ import Testing
             }
             let each = Double(Self.residentBytes() - before) / Double(count)
             print("each of a million secrets takes \(each) bytes")
-            #expect(each <= 100)
-            #expect(try needle.countInProcess() >= count, "the search finds what is there")
+            check(each <= 100)
+            try check(needle.countInProcess() >= count, "the search finds what is there")
             secrets = []
-            #expect(try needle.countInProcess() == 0)
+            try check(needle.countInProcess(), equals: 0)
         }
 
         private static func residentBytes() -> Int {

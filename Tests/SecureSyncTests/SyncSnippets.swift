@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// The snippets about stores and mirrors, compiled and run; `DocumentationTests` compares the text.
-@Suite(.timeLimit(.minutes(10))) struct SyncSnippets {
+struct SyncSnippets {
     private let home: TemporaryDatabase
 
     init() throws { home = try TemporaryDatabase() }
@@ -34,7 +34,7 @@ import TestSupport
         // begin
         try await DatabaseMirror.restore("notes", from: store, to: url, key: key)
         // end
-        #expect(SecureDatabaseStore.exists(at: url))
+        check(SecureDatabaseStore.exists(at: url))
         await #expect(throws: SyncError.noMirror("notes")) {
             // begin
             try await DatabaseMirror.restore(
@@ -62,7 +62,7 @@ import TestSupport
         }
         let report = try await DatabaseMirror.verify("notes", in: store, key: key)
         // end
-        #expect(report.isSound)
+        check(report.isSound)
     }
 
     @Test func `a store of S3 is named by an address`() throws {
@@ -74,7 +74,7 @@ import TestSupport
         let credentials = S3Credentials(
             accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: SecretBytes(utf8: typed))
         // end
-        #expect(!"\(store) \(credentials)".contains(typed))
+        check(!"\(store) \(credentials)".contains(typed))
     }
 
     @Test func `tables that count their keys get others, and columns new names`() async throws {
@@ -132,7 +132,7 @@ import TestSupport
                 FROM note LEFT JOIN folder ON folder = folder.id ORDER BY text
                 """)
         }
-        #expect(rows == ["first a 32", "fourth - 32", "second b 32", "third - 32"])
+        check(rows, equals: ["first a 32", "fourth - 32", "second b 32", "third - 32"])
     }
 
     @Test func `two devices have the same rows`() async throws {
@@ -165,7 +165,7 @@ import TestSupport
         // begin
         let declared = try SyncedTables(declaredIn: pool)
         // end
-        #expect(declared.declarations == tables.declarations)
+        check(declared.declarations, equals: tables.declarations)
         // begin
         try await sync.createGroup(deviceName: "Anna's phone")
         let invitation = try await sync.invite(.once)
@@ -189,7 +189,7 @@ import TestSupport
         try await sync.syncOnce()
         try await other.syncOnce()
         let text = try await otherPool.read { try $0.string(forQuery: "SELECT text FROM note") }
-        #expect(text == "milk")
+        check(text, equals: "milk")
         let running = Task {
             // begin
             try await sync.run()
@@ -221,8 +221,8 @@ import TestSupport
         // end
         try await other.syncOnce()
         let members = try await sync.members()
-        #expect(members.map(\.name) == ["Anna's phone", "laptop"])
-        let member = try #require(members.last)
+        check(members.map(\.name), equals: ["Anna's phone", "laptop"])
+        let member = try require(members.last)
         // begin
         for member in try await sync.members() { print(member.name, member.lastHeard as Any) }
         try await sync.remove(member)
@@ -257,11 +257,11 @@ import TestSupport
         try world.requireEqual()
         let lost = try phone.engine.conflicts(in: "note").map(\.values)
         // end
-        #expect(lost == [["text": .text("cream")]])
+        check(lost, equals: [["text": .text("cream")]])
         let text = try await laptop.database.read {
             try $0.string(forQuery: "SELECT text FROM note")
         }
-        #expect(text == "butter")
+        check(text, equals: "butter")
     }
 
     private func MyStore() -> DirectoryObjectStore {

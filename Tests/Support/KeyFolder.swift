@@ -1,4 +1,5 @@
 package import Foundation
+import TestSupport
 package import SecureKeys
 internal import Testing
 
@@ -25,7 +26,7 @@ package final class KeyFolder: Sendable {
     /// Returns the path of the only file in the directory.
     package func onlyFile() throws -> String {
         let names = try fileNames()
-        try #require(names.count == 1)
+        try require(names.count == 1)
         return "\(path)/\(names[0])"
     }
 }

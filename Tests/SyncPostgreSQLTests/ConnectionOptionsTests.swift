@@ -1,12 +1,13 @@
 #if PostgreSQL
     import Foundation
     import SecureSync
+    import TestSupport
     import Testing
 
     @testable import SyncPostgreSQL
 
     /// What is added to a connection string; no server is needed.
-    @Suite struct PostgreSQLConnectionOptionsTests {
+    struct PostgreSQLConnectionOptionsTests {
         private func options(
             _ string: String, _ environment: [String: String] = [:]
         ) throws -> [String: String] {
@@ -19,7 +20,7 @@
             "host=127.example.com", "host=localhost.example.com", "service=app", "host=::2",
         ])
         func `servers elsewhere have to prove who they are`(_ string: String) throws {
-            #expect(try options(string)["sslmode"] == "verify-full")
+            try check(options(string)["sslmode"], equals: "verify-full")
         }
 
         @Test(arguments: [
@@ -28,32 +29,32 @@
             "postgresql:///app",
         ])
         func `on this machine libpq's default remains`(_ string: String) throws {
-            #expect(try options(string)["sslmode"] == nil)
+            try check(options(string)["sslmode"] == nil)
         }
 
         @Test func `the environment may name a server elsewhere`() throws {
-            #expect(try options("", ["PGHOST": "db.example.org"])["sslmode"] == "verify-full")
-            #expect(try options("", ["PGHOSTADDR": "10.0.0.1"])["sslmode"] == "verify-full")
-            #expect(try options("", ["PGSERVICE": "app"])["sslmode"] == "verify-full")
-            #expect(try options("host=/tmp", ["PGHOST": "db.example.org"])["sslmode"] == nil)
+            try check(options("", ["PGHOST": "db.example.org"])["sslmode"], equals: "verify-full")
+            try check(options("", ["PGHOSTADDR": "10.0.0.1"])["sslmode"], equals: "verify-full")
+            try check(options("", ["PGSERVICE": "app"])["sslmode"], equals: "verify-full")
+            try check(options("host=/tmp", ["PGHOST": "db.example.org"])["sslmode"] == nil)
         }
 
         @Test func `what is named remains`() throws {
             let named = try options("host=db.example.org sslmode=require keepalives_idle=60")
-            #expect(named["sslmode"] == "require" && named["keepalives_idle"] == "60")
-            #expect(named["sslrootcert"] == nil)
+            check(named["sslmode"] == "require" && named["keepalives_idle"] == "60")
+            check(named["sslrootcert"] == nil)
             let file = try options("host=db.example.org sslrootcert=/etc/ca.pem")
-            #expect(file["sslrootcert"] == "/etc/ca.pem" && file["sslmode"] == "verify-full")
+            check(file["sslrootcert"] == "/etc/ca.pem" && file["sslmode"] == "verify-full")
         }
 
         @Test func `texts are shown without the password`() throws {
             let options = try ConnectionOptions(
                 "host=a password=secret-word", patience: .zero, environment: [:])
-            #expect(options.redacted("a secret-word b") == "a … b")
+            check(options.redacted("a secret-word b"), equals: "a … b")
             var dumped = ""
             dump(options, to: &dumped)
             for text in ["\(options)", String(reflecting: options), dumped] {
-                #expect(!text.contains("secret-word"))
+                check(!text.contains("secret-word"))
             }
         }
 
@@ -63,7 +64,7 @@
             ("22021", false), ("08004", false), ("57P04", false),
         ])
         func `codes say whether a call may be repeated`(_ code: String, isTransient: Bool) {
-            #expect(Failures.isTransient(code) == isTransient)
+            check(Failures.isTransient(code), equals: isTransient)
         }
 
         @Test func `the code of a failed connection is found in any language`() {
@@ -76,8 +77,8 @@
                 Issue.record("the code is not found")
                 return
             }
-            #expect(message.contains("FATAL: Passwort falsch"))
-            #expect(!message.contains("auth.c"))
+            check(message.contains("FATAL: Passwort falsch"))
+            check(!message.contains("auth.c"))
         }
 
         @Test func `arrays are sent as the server reads them`() {
@@ -86,9 +87,10 @@
                 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 97, 98, 0,
                 0, 0, 0,
             ]
-            #expect(Array(array) == expected)
-            #expect(
-                Array(Statement.Parameter.texts([]).binary) == [
+            check(Array(array), equals: expected)
+            check(
+                Array(Statement.Parameter.texts([]).binary),
+                equals: [
                     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25,
                 ])
         }

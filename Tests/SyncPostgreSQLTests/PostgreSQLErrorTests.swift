@@ -1,21 +1,22 @@
 #if PostgreSQL
     import Foundation
     import SecureSync
+    import TestSupport
     import Testing
 
     @testable import SyncPostgreSQL
 
     extension PostgreSQLTests {
         /// Errors of the setup: not repeated, with a code, and with what to do.
-        @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: TestServer.isOwn))
+        @Suite(.serialized, .enabled(if: TestServer.isOwn))
         struct ErrorTests {
             /// Reads with a changed connection string, which has to fail at once.
             private func failure(_ more: String) async throws -> SyncError {
                 let store = try TestServer.store(more)
                 let start = ContinuousClock.now
                 let error = try await TestServer.failure { try await store.read("a") }
-                #expect(ContinuousClock.now - start < .seconds(10))
-                #expect(!error.isTransient, "\(error)")
+                check(ContinuousClock.now - start < .seconds(10))
+                check(!error.isTransient, "\(error)")
                 try expectNoPassword(error)
                 try expectNoPassword(store)
                 return error
@@ -26,58 +27,58 @@
                 dump(subject, to: &dumped)
                 let password = try TestServer.option("password", TestServer.string)
                 for text in ["\(subject)", String(reflecting: subject), dumped] {
-                    #expect(!text.contains(password) && !text.contains("wrong-word"), "\(text)")
+                    check(!text.contains(password) && !text.contains("wrong-word"), "\(text)")
                 }
             }
 
             @Test func `a wrong password`() async throws {
                 let error = try await failure("password=wrong-word")
-                #expect(error.code == "28P01")
-                #expect(error.description.contains("check user and password"))
+                check(error.code, equals: "28P01")
+                check(error.description.contains("check user and password"))
             }
 
             @Test func `a missing password`() async throws {
                 let error = try await failure("password='' passfile=/dev/null")
-                #expect(error.code == "28P01")
-                #expect(error.description.contains("check user and password"))
+                check(error.code, equals: "28P01")
+                check(error.description.contains("check user and password"))
             }
 
             @Test func `an unknown role`() async throws {
-                #expect(try await failure("user=nobody-knows").code == "28P01")
+                try await check(failure("user=nobody-knows").code, equals: "28P01")
             }
 
             @Test func `an unknown database`() async throws {
                 let error = try await failure("dbname=missing")
-                #expect(error.code == "3D000")
-                #expect(error.description.contains("create the database"))
+                check(error.code, equals: "3D000")
+                check(error.description.contains("create the database"))
             }
 
             @Test func `missing tables`() async throws {
                 let error = try await failure("dbname=template1")
-                #expect(error.code == "42P01")
-                #expect(error.description.contains("installSchema"))
+                check(error.code, equals: "42P01")
+                check(error.description.contains("installSchema"))
             }
 
             @Test func `an unknown server is an error for now`() async throws {
                 let store = try TestServer.store("host=does-not-exist.invalid", patience: .zero)
                 let error = try await TestServer.failure { try await store.read("a") }
-                #expect(error.code == "08006" && error.isTransient, "\(error)")
+                check(error.code == "08006" && error.isTransient, "\(error)")
                 try expectNoPassword(error)
             }
 
             @Test func `a server whose certificate cannot be verified`() async throws {
                 // The first has no file of certificates, the second one that does not name the
                 // host.
-                let ca = try #require(TestServer.variable("_CA"))
+                let ca = try require(TestServer.variable("_CA"))
                 for more in [
                     "sslmode=verify-full sslrootcert=/nowhere",
                     "sslmode=verify-full sslrootcert=\(ca)",
                 ] {
-                    #expect(try await failure(more).code == "08001")
+                    try await check(failure(more).code, equals: "08001")
                 }
                 let store = try TestServer.store(
                     "host=localhost sslmode=verify-full sslrootcert=\(ca)")
-                #expect(try await store.read("a") == nil)
+                try await check(store.read("a") == nil)
             }
 
             @Test(arguments: [
@@ -87,7 +88,7 @@
             func `a connection string that cannot be parsed`(_ string: String) async throws {
                 let store = PostgreSQLObjectStore(connectionString: string, group: "test")
                 let error = try await TestServer.failure { try await store.read("a") }
-                #expect(error.code == "08001" && !error.isTransient)
+                check(error.code == "08001" && !error.isTransient)
                 try expectNoPassword(error)
                 await #expect(throws: SyncError.self) {
                     try await PostgreSQLObjectStore.installSchema(connectionString: string)
@@ -95,7 +96,7 @@
             }
 
             @Test func `the tables are created where they are missing, also twice`() async throws {
-                let admin = try #require(TestServer.admin)
+                let admin = try require(TestServer.admin)
                 try await TestServer.run(admin, script: "CREATE DATABASE installed")
                 let string = admin + " dbname=installed"
                 // At the same time, which needs the lock of the schema.
@@ -110,12 +111,12 @@
                 let store = PostgreSQLObjectStore(connectionString: string, group: "new")
                 // An owner sees everything, but is a member of nothing.
                 let error = try await TestServer.failure { try await store.read("a") }
-                #expect(error.code == "42501")
+                check(error.code, equals: "42501")
                 try await TestServer.run(
                     string, script: "INSERT INTO securestorage_member VALUES ('new', 'admin')")
-                #expect(try await store.create("a", Data("1".utf8)))
+                try await check(store.create("a", Data("1".utf8)))
                 try await PostgreSQLObjectStore.installSchema(connectionString: string)
-                #expect(try await store.read("a") == Data("1".utf8))
+                try await check(store.read("a"), equals: Data("1".utf8))
                 await store.close()
                 try await TestServer.run(admin, script: "DROP DATABASE installed WITH (FORCE)")
             }
@@ -123,9 +124,9 @@
             @Test func `a role without rights cannot create tables`() async throws {
                 let error = try await TestServer.failure {
                     try await PostgreSQLObjectStore.installSchema(
-                        connectionString: try #require(TestServer.string) + " dbname=template1")
+                        connectionString: try require(TestServer.string) + " dbname=template1")
                 }
-                #expect(error.code == "42501", "\(error)")
+                check(error.code, equals: "42501", "\(error)")
                 try expectNoPassword(error)
             }
         }

@@ -9,7 +9,7 @@
 
     extension PostgreSQLTests {
         /// A mirror whose server is killed; `MirrorStoreTests` has the other tests of mirrors.
-        @Suite(.serialized, .timeLimit(.minutes(120)), .enabled(if: TestServer.isOwn))
+        @Suite(.serialized, .enabled(if: TestServer.isOwn))
         struct MirrorTests {
             private let home: TemporaryDatabase
 
@@ -60,11 +60,11 @@
                     for _ in 0..<Self.rounds(usual: 8) {
                         let state = try await pool.write { try Ledger.commit($0) }
                         try await mirror.flush()
-                        #expect(try await place.restored() == state)
+                        try await check(place.restored(), equals: state)
                         try await Task.sleep(for: .milliseconds(.random(in: 0...300)))
                     }
                 }
-                #expect(kills > 0)
+                check(kills > 0)
                 SuddenDeath.report("mirror over PostgreSQL: \(kills) kills of the server")
                 running.cancel()
                 await #expect(throws: CancellationError.self) { try await running.value }
@@ -87,13 +87,13 @@
                         let stored = NumberFile(acknowledged).number
                         do {
                             let restored = try await place.restored()
-                            #expect(restored.commits >= stored)
+                            check(restored.commits >= stored)
                         } catch SyncError.noMirror where stored == 0 {
                             continue
                         }
                     }
                 }
-                #expect(NumberFile(acknowledged).number > 0)
+                check(NumberFile(acknowledged).number > 0)
                 SuddenDeath.report("app over PostgreSQL: \(kills) kills of the server meanwhile")
                 try await place.empty()
             }
@@ -122,8 +122,8 @@
                 let folder = try TestServer.option("host", admin)
                 let log = try Data(contentsOf: URL(fileURLWithPath: folder + "/log"))
                 let name = Data(place.name.utf8)
-                #expect(log.range(of: name) != nil)
-                #expect(!Canary.isIn(log))
+                check(log.range(of: name) != nil)
+                check(!Canary.isIn(log))
                 await pool.close()
                 try await place.empty()
             }

@@ -1,13 +1,14 @@
 #if PostgreSQL
     import Foundation
     import SecureSync
+    import TestSupport
     import Testing
 
     @testable import SyncPostgreSQL
 
     extension PostgreSQLTests {
         /// What the server lets a role do.
-        @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: TestServer.isOwn))
+        @Suite(.serialized, .enabled(if: TestServer.isOwn))
         struct RightsTests {
             private let store: PostgreSQLObjectStore
             private let name = TestServer.prefix() + "secret"
@@ -16,24 +17,24 @@
 
             private func otherStore(_ group: String) throws -> PostgreSQLObjectStore {
                 PostgreSQLObjectStore(
-                    connectionString: try #require(TestServer.other), group: group,
+                    connectionString: try require(TestServer.other), group: group,
                     patience: .seconds(2))
             }
 
             @Test func `groups have names of their own`() async throws {
                 let other = try otherStore("other")
-                #expect(try await store.create(name, Data("1".utf8)))
-                #expect(try await other.read(name) == nil)
-                #expect(try await other.create(name, Data("2".utf8)))
-                #expect(try await store.read(name) == Data("1".utf8))
-                #expect(try await other.read(name) == Data("2".utf8))
+                try await check(store.create(name, Data("1".utf8)))
+                try await check(other.read(name) == nil)
+                try await check(other.create(name, Data("2".utf8)))
+                try await check(store.read(name), equals: Data("1".utf8))
+                try await check(other.read(name), equals: Data("2".utf8))
                 try await other.remove([name])
-                #expect(try await store.read(name) == Data("1".utf8))
+                try await check(store.read(name), equals: Data("1".utf8))
                 try await store.remove([name])
             }
 
             @Test func `a role that claims a group is refused`() async throws {
-                #expect(try await store.create(name, Data("1".utf8)))
+                try await check(store.create(name, Data("1".utf8)))
                 try await store.mark(name + "-mark", Data("1".utf8))
                 let other = try otherStore("test")
                 for call in [
@@ -45,17 +46,17 @@
                     { _ = try await other.waitForMark(name, since: nil, atMost: .seconds(1)) },
                 ] as [() async throws -> Void] {
                     let error = try await TestServer.failure(of: call)
-                    #expect(error.code == "42501" && !error.isTransient)
-                    #expect(error.description.contains("securestorage_member"))
+                    check(error.code == "42501" && !error.isTransient)
+                    check(error.description.contains("securestorage_member"))
                 }
                 try await other.remove([name, name + "-mark"])
-                #expect(try await store.read(name) == Data("1".utf8))
-                #expect(try await store.read(name + "-mark") == Data("1".utf8))
+                try await check(store.read(name), equals: Data("1".utf8))
+                try await check(store.read(name + "-mark"), equals: Data("1".utf8))
                 try await store.remove([name, name + "-mark"])
             }
 
             @Test func `statements written by hand see and change no other group`() async throws {
-                #expect(try await store.create(name, Data("1".utf8)))
+                try await check(store.create(name, Data("1".utf8)))
                 try await store.mark(name + "-mark", Data("1".utf8))
                 for statement in [
                     Statement("SELECT * FROM securestorage_object WHERE grp = 'test'"),
@@ -68,7 +69,7 @@
                     ),
                 ] {
                     let rows = try await TestServer.run(TestServer.other, statement)
-                    #expect(rows.isEmpty, "\(statement.sql)")
+                    check(rows.isEmpty, "\(statement.sql)")
                 }
                 for statement in [
                     Statement(
@@ -90,15 +91,15 @@
                     let error = try await TestServer.failure {
                         try await TestServer.run(TestServer.other, statement)
                     }
-                    #expect(error.code == "42501", "\(statement.sql): \(error)")
+                    check(error.code, equals: "42501", "\(statement.sql): \(error)")
                 }
-                #expect(try await store.read(name) == Data("1".utf8))
-                #expect(try await store.read(name + "-mark") == Data("1".utf8))
+                try await check(store.read(name), equals: Data("1".utf8))
+                try await check(store.read(name + "-mark"), equals: Data("1".utf8))
                 try await store.remove([name, name + "-mark"])
             }
 
             @Test func `no role can replace an object`() async throws {
-                #expect(try await store.create(name, Data("1".utf8)))
+                try await check(store.create(name, Data("1".utf8)))
                 for statement in [
                     Statement("UPDATE securestorage_object SET bytes = ''"),
                     Statement("UPDATE securestorage_object SET name = 'x'"),
@@ -116,9 +117,9 @@
                     let error = try await TestServer.failure {
                         try await TestServer.run(TestServer.string, statement)
                     }
-                    #expect(error.code == "42501", "\(statement.sql): \(error)")
+                    check(error.code, equals: "42501", "\(statement.sql): \(error)")
                 }
-                #expect(try await store.read(name) == Data("1".utf8))
+                try await check(store.read(name), equals: Data("1".utf8))
                 try await store.remove([name])
             }
 
@@ -126,9 +127,9 @@
                 let error = try await TestServer.failure {
                     try await store.create(name, Data(count: 64 << 20 + 1))
                 }
-                #expect(error.code == "23514" && !error.isTransient)
-                #expect(error.description.contains("64 MiB"))
-                #expect(try await store.read(name) == nil)
+                check(error.code == "23514" && !error.isTransient)
+                check(error.description.contains("64 MiB"))
+                try await check(store.read(name) == nil)
             }
 
             @Test func `objects are durable even for roles that do not want it`() async throws {
@@ -153,8 +154,8 @@
                         DROP TRIGGER see ON securestorage_object; DROP FUNCTION see; DROP TABLE seen;
                         ALTER ROLE tester RESET synchronous_commit;
                         """)
-                #expect(created == true)
-                #expect(rows.values.map { $0[0]?.text } == ["on"])
+                check(created, equals: true)
+                check(rows.values.map { $0[0]?.text }, equals: ["on"])
                 try await store.remove([name])
             }
         }

@@ -2,6 +2,7 @@
     import Foundation
     import SecureStoragePlatform
     import SecureSync
+    import TestSupport
     import Testing
 
     @testable import SyncPostgreSQL
@@ -53,7 +54,7 @@
 
         static func connect(_ string: String?) async throws -> Connection {
             let options = try ConnectionOptions(
-                try #require(string), patience: .seconds(30), environment: [:])
+                try require(string), patience: .seconds(30), environment: [:])
             return try await onOwnThread {
                 let connection = try Connection()
                 try connection.open(options, atMost: .seconds(10))
@@ -63,7 +64,7 @@
 
         /// Stops the server as a crash does, or starts it.
         static func server(_ action: String) async throws {
-            let program = try #require(variable("_SERVER"))
+            let program = try require(variable("_SERVER"))
             // Not with `Process`: it waits until a descriptor is closed that the server inherits.
             let status = try await onOwnThread {
                 var process = pid_t()
@@ -76,7 +77,7 @@
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
                 return status
             }
-            #expect(status == 0)
+            check(status, equals: 0)
         }
 
         /// Returns the error of a call that has to fail.
@@ -94,8 +95,8 @@
         /// Returns an option of a connection string.
         static func option(_ keyword: String, _ string: String?) throws -> String {
             let options = try ConnectionOptions(
-                try #require(string), patience: .seconds(30), environment: [:])
-            return try #require(options.values[keyword])
+                try require(string), patience: .seconds(30), environment: [:])
+            return try require(options.values[keyword])
         }
     }
 

@@ -1,11 +1,12 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
 /// Tests of how a script tells failures apart: exit statuses, and errors as JSON.
-@Suite struct ExitStatusTests {
+struct ExitStatusTests {
     let workspace: Workspace
 
     init() throws {
@@ -81,30 +82,30 @@ import Testing
         ]
         let plain = try workspace.shell(
             "securestorage \(command) < /dev/null", environment: environment)
-        #expect(plain.status == kind.status, "\(command): \(plain.text)\(plain.errors)")
+        check(plain.status, equals: kind.status, "\(command): \(plain.text)\(plain.errors)")
         // A failing connection is described differently from call to call.
         let silent = plain.errors.isEmpty || kind == .store
         _ = try? FileManager.default.removeItem(atPath: workspace.file("saved.db"))
 
         let json = try workspace.shell(
             "securestorage \(command) --json < /dev/null", environment: environment)
-        #expect(json.status == kind.status, "\(command): \(json.errors)")
+        check(json.status, equals: kind.status, "\(command): \(json.errors)")
         let lines = json.errors.split(separator: "\n")
         let objects = try lines.map {
-            try #require(
-                try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            try require(
+                JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
-        let last = try #require(objects.last, "\(command)")
-        #expect(last["code"] as? String == kind.name)
-        #expect(last["status"] as? Int == Int(kind.status))
-        let message = try #require(last["message"] as? String)
-        #expect(!message.isEmpty && (silent || plain.errors.contains(message)), "\(plain.errors)")
+        let last = try require(objects.last, "\(command)")
+        check(last["code"] as? String, equals: kind.name)
+        check(last["status"] as? Int, equals: Int(kind.status))
+        let message = try require(last["message"] as? String)
+        check(!message.isEmpty && (silent || plain.errors.contains(message)), "\(plain.errors)")
         if plain.errors.contains("\nhint: ") {
-            #expect((last["hint"] as? String)?.isEmpty == false)
+            check((last["hint"] as? String)?.isEmpty, equals: false)
         }
         for text in [plain.errors, json.errors, plain.text, json.text] {
-            #expect(!text.contains(Workspace.rawKey) && !text.contains("sesame-canary"))
-            #expect(!text.contains("do-not-show"))
+            check(!text.contains(Workspace.rawKey) && !text.contains("sesame-canary"))
+            check(!text.contains("do-not-show"))
         }
     }
 
@@ -137,21 +138,21 @@ import Testing
         for json in ["", "--json"] {
             let program = try workspace.shell(
                 "securestorage shell a.db \(Self.key) \(json) < script")
-            #expect(program.status == kind.status, "\(program.errors)")
-            #expect(json.isEmpty || program.errors.contains("\"code\":\"\(kind.name)\""))
+            check(program.status, equals: kind.status, "\(program.errors)")
+            check(json.isEmpty || program.errors.contains("\"code\":\"\(kind.name)\""))
         }
         let rows = try workspace.run("query", "a.db", "SELECT x FROM t", "--json-lines")
-        #expect(rows.text == "{\"x\":\"row\"}\n")
+        check(rows.text, equals: "{\"x\":\"row\"}\n")
     }
 
     @Test func `a script that reads a damaged page, or an other encoding, says so`() throws {
         let damaged = try workspace.run("shell", "damaged.db", input: "SELECT * FROM t;")
-        #expect(damaged.status == 7, "\(damaged.errors)")
+        check(damaged.status, equals: 7, "\(damaged.errors)")
         let latin = try Program(
             ["shell", "a.db", "--key-file", "key", "--raw-key"],
             input: Data("SELECT 'caf".utf8) + [0xe9] + Data("';".utf8), directory: workspace.path)
-        #expect(latin.status == 16, "\(latin.errors)")
-        #expect(latin.errors.contains("line 1: the statement at line 1 is not UTF-8"))
+        check(latin.status, equals: 16, "\(latin.errors)")
+        check(latin.errors.contains("line 1: the statement at line 1 is not UTF-8"))
     }
 
     @Test func `a file that another program writes to is busy`() throws {
@@ -160,14 +161,14 @@ import Testing
         try store.beginExclusiveTransaction()
         let program = try workspace.run(
             "query", "a.db", "--json", "PRAGMA busy_timeout = 0; INSERT INTO t VALUES (2)")
-        #expect(program.status == FailureKind.busy.status, "\(program.errors)")
-        #expect(program.errors.contains("\"code\":\"busy\""))
+        check(program.status, equals: FailureKind.busy.status, "\(program.errors)")
+        check(program.errors.contains("\"code\":\"busy\""))
     }
 
     @Test func `with JSON the acknowledgement on standard error is an object, too`() throws {
         let program = try workspace.run("query", "a.db", "--json", "INSERT INTO t VALUES (2)")
-        #expect(program.status == 0)
-        #expect(program.errors == "{\"code\":\"done\",\"message\":\"ok, 1 row changed\"}\n")
+        check(program.status, equals: 0)
+        check(program.errors, equals: "{\"code\":\"done\",\"message\":\"ok, 1 row changed\"}\n")
     }
 
     @Test(arguments: [
@@ -183,25 +184,25 @@ import Testing
         let new = command.hasPrefix("rekey") ? "--new-key-file sesame" : ""
         let program = try workspace.shell(
             "securestorage \(command) \(new) --json \(Self.key)")
-        #expect(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
+        check(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
         let object = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
-        #expect(object?[member] != nil, "\(program.text)")
+        check(object?[member] != nil, "\(program.text)")
     }
 
     @Test func `the guide and the help list the same statuses`() throws {
         let names = FailureKind.all.map(\.name)
         let statuses = FailureKind.all.map(\.status)
-        #expect(Set(names).count == names.count && Set(statuses).count == statuses.count)
+        check(Set(names).count == names.count && Set(statuses).count == statuses.count)
         let help = try workspace.shell("securestorage --help").text
         let guide = try String(
             contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent("../../Docs/Tool.md"), encoding: .utf8)
         for kind in FailureKind.all {
-            #expect(guide.contains("\n| \(kind.status) | `\(kind.name)` | "), "\(kind.name)")
-            #expect(help.contains("\(kind.status)  "), "\(kind.name)")
-            #expect(help.contains("  \(kind.name)  "), "\(kind.name)")
+            check(guide.contains("\n| \(kind.status) | `\(kind.name)` | "), "\(kind.name)")
+            check(help.contains("\(kind.status)  "), "\(kind.name)")
+            check(help.contains("  \(kind.name)  "), "\(kind.name)")
         }
         let rows = guide.matches(of: #/\n\| \d+ \| `[a-z-]+` \| /#)
-        #expect(rows.count == FailureKind.all.count)
+        check(rows.count, equals: FailureKind.all.count)
     }
 }

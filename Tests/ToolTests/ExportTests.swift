@@ -1,8 +1,9 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
-@Suite struct ExportTests {
+struct ExportTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -54,27 +55,27 @@ import Testing
             securestorage export a.db --format sql --key-file key --raw-key --output a.sql
             sqlite3 -bail plain.db < a.sql && sqlite3 plain.db < facts.sql
             """)
-        #expect(program.status == 0 && program.errors == "")
-        #expect(program.lines.first == "exported 10 rows to a.sql")
+        check(program.status == 0 && program.errors == "")
+        check(program.lines.first, equals: "exported 10 rows to a.sql")
         let here = try workspace.run(
             "shell", "a.db", input: ".headers off\n.mode csv\n" + Self.facts)
         // The acknowledgement of the INSERT goes to standard error.
         let expected = here.text.split(separator: "\r\n").map { String($0) }
-        #expect(program.lines.dropFirst() == expected[...] && expected.count > 30)
-        #expect(expected.contains("x;8") && expected.last == "ok")
+        check(program.lines.dropFirst() == expected[...] && expected.count > 30)
+        check(expected.contains("x;8") && expected.last == "ok")
     }
 
     @Test func `importing a dump restores the contents`() throws {
         try workspace.fill("a.db", Self.schema)
-        #expect(
-            try workspace.run("export", "a.db", "--output", "a.sql").text
-                == "exported 10 rows to a.sql\n")
+        try check(
+            workspace.run("export", "a.db", "--output", "a.sql").text,
+            equals: "exported 10 rows to a.sql\n")
         let imported = try workspace.run("import", "b.db", "a.sql")
-        #expect(imported.status == 0, "\(imported.errors)")
+        check(imported.status, equals: 0, "\(imported.errors)")
         let before = try workspace.run("shell", "a.db", input: ".mode csv\n" + Self.facts)
         let after = try workspace.run("shell", "b.db", input: ".mode csv\n" + Self.facts)
-        #expect(before.output == after.output && before.status == 0 && after.status == 0)
-        #expect(before.text.contains("x;8") && before.text.contains("\nok\r\n"))
+        check(before.output == after.output && before.status == 0 && after.status == 0)
+        check(before.text.contains("x;8") && before.text.contains("\nok\r\n"))
     }
 
     @Test(.enabled(if: shellIsThere))
@@ -93,7 +94,7 @@ import Testing
             sqlite3 plain.db "SELECT body FROM f('hello'); SELECT * FROM r WHERE x0 < 1; \
                 INSERT INTO f VALUES ('more'); PRAGMA integrity_check"
             """)
-        #expect(program.lines == ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
+        check(program.lines, equals: ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
     }
 
     @Test(.enabled(if: shellIsThere))
@@ -112,8 +113,8 @@ import Testing
             securestorage export a.db --format sql --key-file key --raw-key | sqlite3 plain.db
             echo ${PIPESTATUS[0]}
             """)
-        #expect(program.lines.last == "1" && !workspace.exists("owned"))
-        #expect(program.errors.contains("not a single SQL statement"), "\(program.errors)")
+        check(program.lines.last == "1" && !workspace.exists("owned"))
+        check(program.errors.contains("not a single SQL statement"), "\(program.errors)")
     }
 
     @Test func `every number round-trips to the last bit`() throws {
@@ -132,46 +133,46 @@ import Testing
         }
         try store.commit()
         store.close()
-        try #require(try workspace.run("export", "a.db", "--output", "a.sql").status == 0)
-        try #require(try workspace.run("import", "b.db", "a.sql").status == 0)
+        try require(workspace.run("export", "a.db", "--output", "a.sql").status == 0)
+        try require(workspace.run("import", "b.db", "a.sql").status == 0)
         let copy = try workspace.store("b.db")
         let rows = try copy.executeQuery("SELECT x, hex FROM n")
         var found = 0
         while try rows.next() {
-            let number = try #require(rows.double(forColumnIndex: 0))
-            #expect(String(number.bitPattern, radix: 16) == rows.string(forColumnIndex: 1))
+            let number = try require(rows.double(forColumnIndex: 0))
+            check(String(number.bitPattern, radix: 16), equals: rows.string(forColumnIndex: 1))
             found += 1
         }
-        #expect(found > 1900)
+        check(found > 1900)
     }
 
     @Test func `the output file appears when it is complete, with mode 0600`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
         let program = try workspace.shell(
             "umask 0; securestorage export a.db --table t --output t.csv --key-file key --raw-key")
-        #expect(program.status == 0)
+        check(program.status, equals: 0)
         let mode = try FileManager.default.attributesOfItem(atPath: workspace.file("t.csv"))
-        #expect(mode[.posixPermissions] as? Int == 0o600)
-        #expect(try workspace.read("t.csv") == Data("a\r\n1\r\n".utf8))
-        #expect(try workspace.names == ["a.db", "key", "t.csv"])
+        check(mode[.posixPermissions] as? Int, equals: 0o600)
+        try check(workspace.read("t.csv"), equals: Data("a\r\n1\r\n".utf8))
+        try check(workspace.names, equals: ["a.db", "key", "t.csv"])
     }
 
     @Test func `an existing file is replaced only with --force`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
         try workspace.write("old", to: "t.csv")
         let refused = try workspace.run("export", "a.db", "--table", "t", "--output", "t.csv")
-        #expect(refused.status == 12 && refused.errors.contains("hint: use --force to replace it"))
-        #expect(try workspace.read("t.csv") == Data("old".utf8))
+        check(refused.status == 12 && refused.errors.contains("hint: use --force to replace it"))
+        try check(workspace.read("t.csv"), equals: Data("old".utf8))
         let failed = try workspace.run(
             "export", "a.db", "--query", "SELECT abs(-9223372036854775807 - 1)", "--output",
             "t.csv", "--force")
-        #expect(failed.status == 8)
-        #expect(try workspace.read("t.csv") == Data("old".utf8))
-        #expect(try workspace.names == ["a.db", "key", "t.csv"])
+        check(failed.status, equals: 8)
+        try check(workspace.read("t.csv"), equals: Data("old".utf8))
+        try check(workspace.names, equals: ["a.db", "key", "t.csv"])
         let forced = try workspace.run(
             "export", "a.db", "--table", "T", "--output", "t.csv", "--force")
-        #expect(forced.status == 0)
-        #expect(try workspace.read("t.csv") == Data("a\r\n1\r\n".utf8))
+        check(forced.status, equals: 0)
+        try check(workspace.read("t.csv"), equals: Data("a\r\n1\r\n".utf8))
     }
 
     @Test func `a signal leaves no partial file`() throws {
@@ -186,25 +187,25 @@ import Testing
             wait $!
             echo $?
             """)
-        #expect(program.lines == ["143"])
-        #expect(try workspace.names.filter { $0.contains("csv") || $0.contains("export") }.isEmpty)
+        check(program.lines, equals: ["143"])
+        try check(workspace.names.filter { $0.contains("csv") || $0.contains("export") }.isEmpty)
     }
 
     @Test func `exported JSON lines and CSV can be imported again`() throws {
         try workspace.fill("a.db", Self.schema + "; DELETE FROM t WHERE a = 5;")
         for (ending, options) in [("jsonl", []), ("csv", ["--empty-as-null"])] {
             let output = "wr.\(ending)"
-            try #require(
-                try workspace.run("export", "a.db", "--table", "wr", "--output", output).status == 0
+            try require(
+                workspace.run("export", "a.db", "--table", "wr", "--output", output).status == 0
             )
             let arguments =
                 ["import", "\(ending).db", output] + options
                 + ["--key-file", "key", "--raw-key"]
             let program = try Program(arguments, directory: workspace.path)
-            #expect(program.status == 0, "\(program.errors)")
+            check(program.status, equals: 0, "\(program.errors)")
             let rows = try workspace.run(
                 "query", "\(ending).db", "--csv", "SELECT k, v IS NULL FROM wr ORDER BY k")
-            #expect(rows.text == "k,v IS NULL\r\na,0\r\nb,1\r\n")
+            check(rows.text, equals: "k,v IS NULL\r\na,0\r\nb,1\r\n")
         }
     }
 
@@ -213,17 +214,17 @@ import Testing
         for format in ["csv", "sql", "json-lines"] {
             let program = try workspace.run(
                 "export", "a.db", "--table", "none", "--format", format, "--output", "x")
-            #expect(program.status == 11 && program.errors.contains("no such table: \"none\""))
+            check(program.status == 11 && program.errors.contains("no such table: \"none\""))
         }
-        #expect(try workspace.names == ["a.db", "key"])
+        try check(workspace.names, equals: ["a.db", "key"])
     }
 
     @Test func `one table is dumped with its indexes and triggers`() throws {
         try workspace.fill("a.db", Self.schema)
         let program = try workspace.run("export", "a.db", "--format", "sql", "--table", "t")
-        #expect(
+        check(
             program.text.contains("CREATE TRIGGER tr") && program.text.contains("CREATE INDEX ti"))
-        #expect(!program.text.contains("CREATE TABLE wr"))
+        check(!program.text.contains("CREATE TABLE wr"))
     }
 
     @Test func `a full disk is an error with its own status`() throws {
@@ -231,6 +232,6 @@ import Testing
         guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
         let program = try workspace.shell(
             "securestorage export a.db --table t --key-file key --raw-key > /dev/full")
-        #expect(program.status == 14 && program.errors.contains("cannot write: No space left"))
+        check(program.status == 14 && program.errors.contains("cannot write: No space left"))
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests of the verbs that work on whole files.
-@Suite(.timeLimit(.minutes(60))) struct FileVerbTests {
+struct FileVerbTests {
     let workspace: Workspace
     private static let key = "--key-file key --kdf-iterations 1"
 
@@ -35,18 +36,18 @@ import Testing
     @Test func `a sound file is reported as sound, with status 0`() throws {
         try make()
         let diagnosis = try run("diagnose a.db \(Self.key)")
-        #expect(diagnosis.status == 0 && diagnosis.lines.first == "the file is sound")
+        check(diagnosis.status == 0 && diagnosis.lines.first == "the file is sound")
         let report = try run("verify a.db \(Self.key)")
-        #expect(report.status == 0 && report.text.hasSuffix("pages, all sound\n"))
+        check(report.status == 0 && report.text.hasSuffix("pages, all sound\n"))
         let json = try run("verify a.db --json \(Self.key)")
         let answer = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
-        #expect(answer?["sound"] as? Bool == true)
+        check(answer?["sound"] as? Bool, equals: true)
     }
 
     @Test func `reading a file or changing its rows leaves its journal mode unchanged`() throws {
         try make()
         let toDelete = try run("query a.db \"PRAGMA journal_mode = delete\" \(Self.key)")
-        try #require(toDelete.status == 0)
+        try require(toDelete.status == 0)
         for command in [
             "query a.db \"SELECT 1\"", "query a.db --read-only \"SELECT 1\"", "info a.db",
             "verify a.db",
@@ -57,10 +58,10 @@ import Testing
                 command.contains(" <")
                 ? (command.replacingOccurrences(of: " < /dev/null", with: ""), " < /dev/null")
                 : (command, "")
-            #expect(try run("\(verb) \(Self.key)\(rest)").status == 0, "\(command)")
+            try check(run("\(verb) \(Self.key)\(rest)").status, equals: 0, "\(command)")
             let info = try run("info a.db --no-counts \(Self.key)")
-            #expect(info.lines.contains("journal mode      delete"), "\(command)")
-            #expect(!workspace.exists("a.db-wal"))
+            check(info.lines.contains("journal mode      delete"), "\(command)")
+            check(!workspace.exists("a.db-wal"))
         }
     }
 
@@ -68,21 +69,21 @@ import Testing
         try make()
         try damage("a.db", page: 9)
         let diagnosis = try run("diagnose a.db --json \(Self.key)")
-        #expect(diagnosis.status == 7)
+        check(diagnosis.status, equals: 7)
         let answer = try JSONSerialization.jsonObject(with: diagnosis.output) as? [String: Any]
-        #expect(answer?["finding"] as? String == "corrupt")
-        #expect(answer?["pages"] as? [Int] == [9])
+        check(answer?["finding"] as? String, equals: "corrupt")
+        check(answer?["pages"] as? [Int], equals: [9])
         let report = try run("verify a.db \(Self.key)")
-        #expect(report.status == 7)
-        #expect(report.lines.first == "page 9 is not as it was written")
+        check(report.status, equals: 7)
+        check(report.lines.first, equals: "page 9 is not as it was written")
     }
 
     @Test func `a file is diagnosed without a key, and so is a missing file`() throws {
         try make()
-        #expect(try run("diagnose --no-key a.db").status == 0)
-        #expect(try run("diagnose a.db --key-file other").lines.first == "wrong key")
+        try check(run("diagnose --no-key a.db").status, equals: 0)
+        try check(run("diagnose a.db --key-file other").lines.first, equals: "wrong key")
         let missing = try run("diagnose no.db")
-        #expect(missing.status == 10 && missing.lines.first == "no such file")
+        check(missing.status == 10 && missing.lines.first == "no such file")
     }
 
     // MARK: - Copies and conversions
@@ -91,55 +92,57 @@ import Testing
         try make()
         let copied = try run(
             "backup a.db b.db \(Self.key) --new-key-file other")
-        #expect(copied.status == 0 && copied.text == "backed up a.db to b.db\n")
-        #expect(try run("verify b.db --key-file other --kdf-iterations 1").status == 0)
-        #expect(try run("verify b.db \(Self.key)").status == 5)
+        check(copied.status == 0 && copied.text == "backed up a.db to b.db\n")
+        try check(run("verify b.db --key-file other --kdf-iterations 1").status, equals: 0)
+        try check(run("verify b.db \(Self.key)").status, equals: 5)
         let refused = try run("backup a.db b.db \(Self.key)")
-        #expect(refused.status == 12 && refused.errors.contains("already"))
-        #expect(try run("backup a.db b.db \(Self.key) --force").status == 0)
-        #expect(try run("verify b.db \(Self.key)").status == 0)
+        check(refused.status == 12 && refused.errors.contains("already"))
+        try check(run("backup a.db b.db \(Self.key) --force").status, equals: 0)
+        try check(run("verify b.db \(Self.key)").status, equals: 0)
     }
 
     @Test func `plain and encrypted files are converted into each other`() throws {
         try make()
         let plain = try run("decrypt a.db plain.db \(Self.key)")
-        #expect(plain.status == 0 && plain.text.contains("rows in"))
-        #expect(try run("diagnose --no-key plain.db").lines.first?.contains("plain SQLite") == true)
+        check(plain.status == 0 && plain.text.contains("rows in"))
+        try check(
+            run("diagnose --no-key plain.db").lines.first?.contains("plain SQLite"), equals: true)
         let error = try run("query plain.db 'SELECT 1' \(Self.key)")
-        #expect(error.status == 6 && error.errors.contains("hint: \"securestorage encrypt\""))
+        check(error.status == 6 && error.errors.contains("hint: \"securestorage encrypt\""))
         let encrypted = try run("encrypt plain.db again.db \(Self.key)")
-        #expect(encrypted.status == 0, "\(encrypted.errors)")
+        check(encrypted.status, equals: 0, "\(encrypted.errors)")
         let count = try run("query again.db 'SELECT count(*) AS c FROM t' --csv \(Self.key)")
-        #expect(count.text == "c\r\n300\r\n")
-        #expect(try run("encrypt a.db x.db \(Self.key)").status == 5)
+        check(count.text, equals: "c\r\n300\r\n")
+        try check(run("encrypt a.db x.db \(Self.key)").status, equals: 5)
     }
 
     @Test func `undamaged rows are salvaged, and a loss ends with that of damage`() throws {
         try make()
         let whole = try run("salvage a.db whole.db \(Self.key)")
-        #expect(whole.status == 0, "\(whole.text)")
+        check(whole.status, equals: 0, "\(whole.text)")
         try damage("a.db", page: 9)
         let saved = try run("salvage a.db saved.db \(Self.key)")
-        #expect(saved.status == 7 && saved.text.contains("1 page lost"))
+        check(saved.status == 7 && saved.text.contains("1 page lost"))
         let count = try run("query saved.db 'SELECT count(*) > 250 AS c FROM t' --csv \(Self.key)")
-        #expect(count.text == "c\r\n1\r\n")
+        check(count.text, equals: "c\r\n1\r\n")
     }
 
     @Test func `a file with other settings is migrated, and the old file is kept`() throws {
         try make()
         let migrated = try run("migrate a.db \(Self.key)")
-        #expect(migrated.status == 0, "\(migrated.errors)")
-        #expect(migrated.text == "migrated a.db; the old file is a.db.old\n")
-        #expect(try run("verify a.db --key-file key").status == 0)
-        #expect(
-            try run("migrate a.db --key-file key").text == "a.db already has the current format\n")
+        check(migrated.status, equals: 0, "\(migrated.errors)")
+        check(migrated.text, equals: "migrated a.db; the old file is a.db.old\n")
+        try check(run("verify a.db --key-file key").status, equals: 0)
+        try check(
+            run("migrate a.db --key-file key").text, equals: "a.db already has the current format\n"
+        )
     }
 
     // MARK: - Kills, full disks, other users
 
     @Test func `a value acknowledged before a kill is stored`() throws {
         try make()
-        try #require(try run("kv put a.db first v \(Self.key) --store new").status == 0)
+        try require(run("kv put a.db first v \(Self.key) --store new").status == 0)
         let rounds =
             ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? 4
         for round in 0..<rounds {
@@ -156,8 +159,8 @@ import Testing
                 done
                 securestorage verify a.db \(Self.key)
                 """)
-            #expect(!killed.text.contains("lost"), "\(killed.text) \(killed.errors)")
-            #expect(killed.text.contains("all sound"), "\(killed.text) \(killed.errors)")
+            check(!killed.text.contains("lost"), "\(killed.text) \(killed.errors)")
+            check(killed.text.contains("all sound"), "\(killed.text) \(killed.errors)")
         }
     }
 
@@ -177,7 +180,7 @@ import Testing
                         --kdf-iterations 1 2>/dev/null | grep -q 300 && echo $key
                 done
                 """)
-            #expect(killed.lines.count == 1, "\(killed.text)")
+            check(killed.lines.count, equals: 1, "\(killed.text)")
             if killed.lines == [next] { (now, next) = (next, now) }
         }
     }
@@ -192,9 +195,9 @@ import Testing
             defer { _ = try? workspace.shell("umount small") }
             for command in ["backup", "decrypt", "salvage"] {
                 let full = try run("\(command) a.db small/b.db \(Self.key)")
-                #expect(full.status == 14)
-                #expect(full.errors.hasPrefix("securestorage: "), "\(full.errors)")
-                #expect(try workspace.shell("ls -A small").text == "")
+                check(full.status, equals: 14)
+                check(full.errors.hasPrefix("securestorage: "), "\(full.errors)")
+                try check(workspace.shell("ls -A small").text, equals: "")
             }
         }
 
@@ -213,9 +216,9 @@ import Testing
                 echo $?; rm /tmp/key.$$; ls
                 """)
             guard !read.text.contains("unreachable") else { return }
-            #expect(read.text.contains("all sound") && read.text.contains("the file is sound"))
-            #expect(read.lines.contains("14"))
-            #expect(!read.text.contains("a.db-"))
+            check(read.text.contains("all sound") && read.text.contains("the file is sound"))
+            check(read.lines.contains("14"))
+            check(!read.text.contains("a.db-"))
         }
     #endif
 }

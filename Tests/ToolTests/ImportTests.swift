@@ -3,7 +3,7 @@ import SecureStorage
 import TestSupport
 import Testing
 
-@Suite struct ImportTests {
+struct ImportTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -30,12 +30,12 @@ import Testing
             + "Ä,01.50,\"a\r\nb\"\"c\"\r\n\r\n\"\",,\" x \"\n日本,-1e3,last"
         try workspace.write(csv, to: "people.csv")
         let program = try workspace.run("import", "a.db", "people.csv")
-        #expect(program.text == "imported 3 rows into people\n", "\(program.errors)")
-        #expect(program.status == 0 && program.errors == "")
-        #expect(
-            try rows(
-                "SELECT quote(name), quote(\"size, in m\"), quote(\"say \"\"x\"\"\") FROM people")
-                == ["'Ä'|'01.50'|'a\r\nb\"c'", "''|''|' x '", "'日本'|'-1e3'|'last'"])
+        check(program.text, equals: "imported 3 rows into people\n", "\(program.errors)")
+        check(program.status == 0 && program.errors == "")
+        try check(
+            rows(
+                "SELECT quote(name), quote(\"size, in m\"), quote(\"say \"\"x\"\"\") FROM people"),
+            equals: ["'Ä'|'01.50'|'a\r\nb\"c'", "''|''|' x '", "'日本'|'-1e3'|'last'"])
     }
 
     @Test func `declared types convert values, and empty fields are NULL on request`() throws {
@@ -43,35 +43,36 @@ import Testing
         try workspace.write("1;2;3;4\n;;;\n\"\";\"\";\"\";\"\"\n", to: "t.csv")
         let program = try workspace.run(
             "import", "a.db", "t.csv", "--no-header", "--delimiter", ";", "--empty-as-null")
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(
-            try rows("SELECT quote(i), quote(r), quote(s), quote(x) FROM t")
-                == ["1|2.0|'3'|'4'", "NULL|NULL|NULL|NULL", "''|''|''|''"])
+        check(program.status, equals: 0, "\(program.errors)")
+        try check(
+            rows("SELECT quote(i), quote(r), quote(s), quote(x) FROM t"),
+            equals: ["1|2.0|'3'|'4'", "NULL|NULL|NULL|NULL", "''|''|''|''"])
     }
 
     @Test func `columns are matched by name, and tabs separate the fields of a TSV file`() throws {
         try workspace.fill(
             "a.db", "CREATE TABLE t (a, b DEFAULT 'd', g AS (a || b), c);")
         try workspace.write("c\ta\n1\t\"2\t\"\n", to: "x.tsv")
-        #expect(try workspace.run("import", "a.db", "x.tsv", "--table", "t").status == 0)
-        #expect(try rows("SELECT a, b, c, g FROM t") == ["2\t|d|1|2\td"])
+        try check(workspace.run("import", "a.db", "x.tsv", "--table", "t").status, equals: 0)
+        try check(rows("SELECT a, b, c, g FROM t"), equals: ["2\t|d|1|2\td"])
         try workspace.write("p,q,r\n", to: "y.csv")
-        #expect(
-            try workspace.run("import", "a.db", "y.csv", "--table", "t", "--no-header").status == 0)
-        #expect(try rows("SELECT a, b, c FROM t WHERE a = 'p'") == ["p|q|r"])
+        try check(
+            workspace.run("import", "a.db", "y.csv", "--table", "t", "--no-header").status,
+            equals: 0)
+        try check(rows("SELECT a, b, c FROM t WHERE a = 'p'"), equals: ["p|q|r"])
     }
 
     @Test func `one column, one line, no line`() throws {
         try workspace.write("a\n\n\"\"\nx\r", to: "one.csv")
-        #expect(try workspace.run("import", "a.db", "one.csv", "--empty-as-null").status == 0)
-        #expect(try rows("SELECT quote(a) FROM one") == ["NULL", "''", "'x'"])
+        try check(workspace.run("import", "a.db", "one.csv", "--empty-as-null").status, equals: 0)
+        try check(rows("SELECT quote(a) FROM one"), equals: ["NULL", "''", "'x'"])
         try workspace.write("a,b", to: "head.csv")
-        #expect(
-            try workspace.run("import", "a.db", "head.csv").text == "imported 0 rows into head\n")
-        #expect(try rows("SELECT count(*) FROM head") == ["0"])
+        try check(
+            workspace.run("import", "a.db", "head.csv").text, equals: "imported 0 rows into head\n")
+        try check(rows("SELECT count(*) FROM head"), equals: ["0"])
         try workspace.write("", to: "none.csv")
-        #expect(try workspace.run("import", "a.db", "none.csv").status == 16)
-        #expect(try workspace.run("import", "a.db", "none.csv", "--no-header").status == 0)
+        try check(workspace.run("import", "a.db", "none.csv").status, equals: 16)
+        try check(workspace.run("import", "a.db", "none.csv", "--no-header").status, equals: 0)
     }
 
     @Test(arguments: [
@@ -87,10 +88,10 @@ import Testing
         try workspace.fill("a.db", "CREATE TABLE other (a);")
         try workspace.write(csv, to: "t.csv")
         let program = try workspace.run("import", "a.db", "t.csv")
-        #expect(program.status == 16 && program.text == "")
-        #expect(program.errors.hasPrefix("securestorage: line \(line): "), "\(program.errors)")
-        #expect(program.errors.contains(reason), "\(program.errors)")
-        #expect(try rows("SELECT name FROM sqlite_schema") == ["other"])
+        check(program.status == 16 && program.text == "")
+        check(program.errors.hasPrefix("securestorage: line \(line): "), "\(program.errors)")
+        check(program.errors.contains(reason), "\(program.errors)")
+        try check(rows("SELECT name FROM sqlite_schema"), equals: ["other"])
     }
 
     @Test func `bytes that are not UTF-8 are refused, and a violated constraint names its line`()
@@ -98,14 +99,14 @@ import Testing
     {
         try workspace.write(Data("a\nx\n".utf8) + [0xe9, 0x0a], to: "latin.csv")
         let latin = try workspace.run("import", "a.db", "latin.csv")
-        #expect(latin.status == 16 && latin.errors.contains("line 3: field 1 is not UTF-8"))
-        #expect(!workspace.exists("a.db"), "the import left the file that it created")
+        check(latin.status == 16 && latin.errors.contains("line 3: field 1 is not UTF-8"))
+        check(!workspace.exists("a.db"), "the import left the file that it created")
         try workspace.fill("a.db", "CREATE TABLE t (a UNIQUE);")
         try workspace.write("a\nsecret\nsecret\n", to: "t.csv")
         let program = try workspace.run("import", "a.db", "t.csv")
-        #expect(program.status == 8 && program.errors.contains("line 3: UNIQUE constraint failed"))
-        #expect(!program.errors.contains("secret"))
-        #expect(try rows("SELECT count(*) FROM t") == ["0"])
+        check(program.status == 8 && program.errors.contains("line 3: UNIQUE constraint failed"))
+        check(!program.errors.contains("secret"))
+        try check(rows("SELECT count(*) FROM t"), equals: ["0"])
     }
 
     @Test func `a NUL, a giant field and chunks that end anywhere are imported`() throws {
@@ -115,15 +116,15 @@ import Testing
         var csv = "a,b\r\n\(quoted),a\0b\r\n"
         for number in 0..<40_000 { csv += "\"\(number)\"\"\",\(number)\r\n" }
         try workspace.write(csv, to: "t.csv")
-        #expect(try workspace.run("import", "a.db", "t.csv").status == 0)
-        #expect(
-            try rows("SELECT length(CAST(a AS BLOB)), hex(b) FROM t LIMIT 1")
-                == ["\(giant.utf8.count)|610062"])
-        #expect(
-            try rows("SELECT count(*) FROM t WHERE rowid > 1 AND a = b || '\"'") == ["40000"])
+        try check(workspace.run("import", "a.db", "t.csv").status, equals: 0)
+        try check(
+            rows("SELECT length(CAST(a AS BLOB)), hex(b) FROM t LIMIT 1"),
+            equals: ["\(giant.utf8.count)|610062"])
+        try check(
+            rows("SELECT count(*) FROM t WHERE rowid > 1 AND a = b || '\"'"), equals: ["40000"])
         let exported = try workspace.run("export", "a.db", "--table", "t")
         let isSame = exported.text.hasPrefix("a,b\r\n\(quoted),a\0b\r\n\"0\"\"\",0\r\n")
-        #expect(isSame, "the exported text differs")
+        check(isSame, "the exported text differs")
     }
 
     @Test(
@@ -148,11 +149,11 @@ import Testing
             done
             wait $! && cat ack
             """)
-        #expect(program.lines.last?.hasPrefix("imported ") == true)
+        check(program.lines.last?.hasPrefix("imported "), equals: true)
         let peaks = program.lines.filter { $0.hasPrefix("VmHWM") }.compactMap { line in
             line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
         }
-        #expect(peaks.count > 5 && (peaks.max() ?? .max) < 100 << 10, "\(peaks.max() ?? 0) kB")
+        check(peaks.count > 5 && (peaks.max() ?? .max) < 100 << 10, "\(peaks.max() ?? 0) kB")
     }
 
     // MARK: - JSON lines
@@ -160,11 +161,11 @@ import Testing
     @Test func `a column that occurs twice is refused by SQLite`() throws {
         try workspace.write("a,a\n1,2\n", to: "t.csv")
         let program = try workspace.run("import", "a.db", "t.csv")
-        #expect(program.status == 8 && program.text == "")
-        #expect(
+        check(program.status == 8 && program.text == "")
+        check(
             program.errors.hasPrefix("securestorage: line 1: duplicate column name"),
             "\(program.errors)")
-        #expect(!workspace.exists("a.db"))
+        check(!workspace.exists("a.db"))
     }
 
     @Test func `JSON lines keep the types of their values`() throws {
@@ -176,9 +177,10 @@ import Testing
             """#, to: "e.jsonl")
         try workspace.fill("a.db", "CREATE TABLE e (i, r, s DEFAULT 'd', n, b, o);")
         let program = try workspace.run("import", "a.db", "e.jsonl")
-        #expect(program.text == "imported 2 rows into e\n", "\(program.errors)")
-        #expect(
-            try rows("SELECT quote(i), quote(r), hex(s), quote(n), quote(b), quote(o) FROM e") == [
+        check(program.text, equals: "imported 2 rows into e\n", "\(program.errors)")
+        try check(
+            rows("SELECT quote(i), quote(r), hex(s), quote(n), quote(b), quote(o) FROM e"),
+            equals: [
                 "9223372036854775807|-1500.0|61C3A9F09F98800A00|NULL|NULL|NULL",
                 #"1|NULL||NULL|1|'{"x": [1, {"y": "}"}]}'"#,
             ])
@@ -186,8 +188,8 @@ import Testing
 
     @Test func `a table created for JSON lines has no types`() throws {
         try workspace.write("{\"a\":1,\"b\":\"1\"}\n{\"b\":2,\"a\":\"2\"}\n", to: "t.ndjson")
-        #expect(try workspace.run("import", "a.db", "t.ndjson").status == 0)
-        #expect(try rows("SELECT quote(a), quote(b) FROM t") == ["1|'1'", "'2'|2"])
+        try check(workspace.run("import", "a.db", "t.ndjson").status, equals: 0)
+        try check(rows("SELECT quote(a), quote(b) FROM t"), equals: ["1|'1'", "'2'|2"])
     }
 
     @Test(arguments: [
@@ -200,18 +202,18 @@ import Testing
     {
         try workspace.write("{\"a\":1}\n\(line)\n", to: "t.jsonl")
         let program = try workspace.run("import", "a.db", "t.jsonl")
-        #expect(
+        check(
             program.status == 16 && program.errors.contains("line 2: "),
             "\(program.errors)")
-        #expect(!workspace.exists("a.db"))
+        check(!workspace.exists("a.db"))
     }
 
     @Test func `an object with another column is refused by SQLite, with its line`() throws {
         try workspace.write("{\"a\":1}\n{\"b\":1}\n", to: "t.jsonl")
         let program = try workspace.run("import", "a.db", "t.jsonl")
-        #expect(program.status == 8, "\(program.errors)")
-        #expect(program.errors.contains("line 2: table t has no column named b"))
-        #expect(!workspace.exists("a.db"))
+        check(program.status, equals: 8, "\(program.errors)")
+        check(program.errors.contains("line 2: table t has no column named b"))
+        check(!workspace.exists("a.db"))
     }
 
     // MARK: - SQL
@@ -228,8 +230,8 @@ import Testing
             COMMIT;
             """, to: "s.sql")
         let program = try workspace.run("import", "a.db", "s.sql")
-        #expect(program.text == "imported 5 statements\n", "\(program.errors)")
-        #expect(try rows("SELECT p FROM child") == ["1"])
+        check(program.text, equals: "imported 5 statements\n", "\(program.errors)")
+        try check(rows("SELECT p FROM child"), equals: ["1"])
     }
 
     @Test(arguments: [
@@ -264,13 +266,13 @@ import Testing
     private func expectFailure(of sql: String, status: Int32, _ reason: String) throws {
         try workspace.write("CREATE TABLE t (a UNIQUE);\n\n\(sql)\n", to: "s.sql")
         let program = try workspace.run("import", "a.db", "s.sql")
-        #expect(
+        check(
             program.status == status && program.errors.contains("line 3: "),
             "\(program.errors)")
         // Without the module, such a table is only missing.
-        #expect(try engineLacks(sql) || program.errors.contains(reason))
-        #expect(!program.errors.contains("sesame"))
-        #expect(!workspace.exists("a.db"))
+        try check(engineLacks(sql) || program.errors.contains(reason))
+        check(!program.errors.contains("sesame"))
+        check(!workspace.exists("a.db"))
     }
 
     @Test(arguments: [
@@ -294,11 +296,11 @@ import Testing
             INSERT INTO loot SELECT x FROM v.s; UPDATE v.s SET x = 'altered';
             """, to: "s.sql")
         let program = try workspace.run("import", "a.db", "s.sql")
-        #expect(program.status == 8, "\(program.text)")
-        #expect(program.errors.contains("tach") || program.errors.contains("TACH"))
-        #expect(program.errors.contains("untrusted SQL"), "\(program.errors)")
-        #expect(!workspace.exists("a.db"))
-        #expect(try workspace.read("victim.db") == before)
+        check(program.status, equals: 8, "\(program.text)")
+        check(program.errors.contains("tach") || program.errors.contains("TACH"))
+        check(program.errors.contains("untrusted SQL"), "\(program.errors)")
+        check(!workspace.exists("a.db"))
+        try check(workspace.read("victim.db"), equals: before)
     }
 
     @Test func `a COMMIT after a byte-order mark does not commit`() throws {
@@ -312,15 +314,15 @@ import Testing
             """
         try workspace.write(script + "SELECT no;\n", to: "bad.sql")
         let failed = try workspace.run("import", "a.db", "bad.sql")
-        #expect(failed.status == 8)
-        #expect(failed.errors.contains("line 3: no such column"), "\(failed.errors)")
-        #expect(failed.errors.contains("nothing was imported"))
-        #expect(try rows("SELECT name FROM sqlite_schema") == ["kept"])
+        check(failed.status, equals: 8)
+        check(failed.errors.contains("line 3: no such column"), "\(failed.errors)")
+        check(failed.errors.contains("nothing was imported"))
+        try check(rows("SELECT name FROM sqlite_schema"), equals: ["kept"])
 
         try workspace.write(script, to: "good.sql")
         let program = try workspace.run("import", "a.db", "good.sql")
-        #expect(program.text == "imported 3 statements\n", "\(program.errors)")
-        #expect(try rows("SELECT a FROM t") == ["1"])
+        check(program.text, equals: "imported 3 statements\n", "\(program.errors)")
+        try check(rows("SELECT a FROM t"), equals: ["1"])
     }
 
     @Test func `a dangling reference rolls the import back`() throws {
@@ -328,8 +330,8 @@ import Testing
         try workspace.write(
             "CREATE TABLE c (p REFERENCES p); INSERT INTO c VALUES (7);", to: "s.sql")
         let program = try workspace.run("import", "a.db", "s.sql")
-        #expect(program.status == 8 && program.errors.contains("FOREIGN KEY"))
-        #expect(try rows("SELECT name FROM sqlite_schema") == ["p"])
+        check(program.status == 8 && program.errors.contains("FOREIGN KEY"))
+        try check(rows("SELECT name FROM sqlite_schema"), equals: ["p"])
     }
 
     /// SQLite treats a byte-order mark as white space wherever a word could begin.
@@ -344,13 +346,13 @@ import Testing
             \u{feff}COMMIT;\u{feff}
             """, to: "s.sql")
         let program = try workspace.run("import", "a.db", "s.sql")
-        #expect(program.text == "imported 3 statements\n", "\(program.errors)")
-        #expect(try rows("SELECT a FROM t") == ["2"])
+        check(program.text, equals: "imported 3 statements\n", "\(program.errors)")
+        try check(rows("SELECT a FROM t"), equals: ["2"])
         // A script that fails after a COMMIT hidden by a byte-order mark commits nothing.
         try workspace.write(
             "INSERT INTO t VALUES (2);\u{feff}COMMIT; INSERT INTO nowhere VALUES (3);", to: "s.sql")
-        #expect(try workspace.run("import", "a.db", "s.sql").status == 8)
-        #expect(try rows("SELECT count(*) FROM t") == ["1"])
+        try check(workspace.run("import", "a.db", "s.sql").status, equals: 8)
+        try check(rows("SELECT count(*) FROM t"), equals: ["1"])
     }
 
     @Test func `a kill leaves all rows or none`() throws {
@@ -370,7 +372,7 @@ import Testing
                 """)
             if program.text.contains("imported") { expected += 60_000 }
             let count = Int(try rows("SELECT count(*) FROM t")[0]) ?? -1
-            #expect(count == expected || count == expected + 60_000)
+            check(count == expected || count == expected + 60_000)
             expected = count
         }
     }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests of what `make install` puts beside the program.
-@Suite struct InstallTests {
+struct InstallTests {
     let workspace: Workspace
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
@@ -21,7 +22,7 @@ import Testing
     @Test(.enabled(if: hasPython))
     func `a package has the program, a man page for each verb, and completions`() throws {
         let program = try install(Program.path)
-        #expect(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
+        check(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
         for file in [
             "bin/securestorage", "share/man/man1/securestorage.1",
             "share/man/man1/securestorage-kv-get.1",
@@ -29,32 +30,32 @@ import Testing
             "share/zsh/site-functions/_securestorage",
             "share/fish/vendor_completions.d/securestorage.fish",
         ] {
-            #expect(workspace.exists("package/usr/\(file)"), "\(file)")
+            check(workspace.exists("package/usr/\(file)"), "\(file)")
         }
         let help = try workspace.shell("securestorage --help").lines
         let verbs = help.drop { $0 != "SUBCOMMANDS:" }.dropFirst().compactMap {
             $0.firstMatch(of: #/^  ([a-z-]+) /#).map { String($0.1) }
         }
-        #expect(verbs.count >= 18)
+        check(verbs.count >= 18)
         for verb in verbs {
             let page = "package/usr/share/man/man1/securestorage-\(verb).1"
-            #expect(workspace.exists(page), "\(verb)")
+            check(workspace.exists(page), "\(verb)")
             let text = String(decoding: try workspace.read(page), as: UTF8.self)
             let options = try workspace.shell("securestorage \(verb) --help").text
                 .matches(of: #/^  (--[a-z-]+)/#.anchorsMatchLineEndings())
             for option in options {
                 let name = option.1.dropFirst().replacingOccurrences(of: "-", with: "\\-")
-                #expect(text.contains("Fl " + name), "\(verb) \(option.1)")
+                check(text.contains("Fl " + name), "\(verb) \(option.1)")
             }
         }
         let removed = try install("--remove")
-        #expect(removed.status == 0)
-        #expect(try workspace.shell("find package -type f").text == "")
+        check(removed.status, equals: 0)
+        try check(workspace.shell("find package -type f").text, equals: "")
     }
 
     @Test(.enabled(if: hasPython))
     func `formatters have nothing to complain about in the man pages`() throws {
-        try #require(install(Program.path).status == 0)
+        try require(install(Program.path).status == 0)
         let program = try workspace.shell(
             """
             cd package/usr/share/man/man1
@@ -63,16 +64,16 @@ import Testing
                 ! command -v groff > /dev/null || groff -ww -mandoc -Tutf8 $page 2>&1 > /dev/null
             done
             """)
-        #expect(program.text.isEmpty && program.errors.isEmpty, "\(program.text)\(program.errors)")
+        check(program.text.isEmpty && program.errors.isEmpty, "\(program.text)\(program.errors)")
     }
 
     @Test func `a static tool with PostgreSQL is refused before anything is built`() throws {
         let program = try workspace.shell(
             "make -C '\(Self.root)' --no-print-directory install STATIC=1 TRAITS=PostgreSQL PREFIX=$PWD/own"
         )
-        #expect(program.status == 2)
-        #expect(program.errors.contains("cannot link statically with the traits PostgreSQL"))
-        #expect(!workspace.exists("own"))
+        check(program.status, equals: 2)
+        check(program.errors.contains("cannot link statically with the traits PostgreSQL"))
+        check(!workspace.exists("own"))
     }
 
     @Test func `the completion scripts can be read by their shells`() throws {
@@ -83,6 +84,6 @@ import Testing
                 ! command -v $shell > /dev/null || $shell -n script || echo $shell
             done
             """)
-        #expect(program.text.isEmpty, "\(program.text)\(program.errors)")
+        check(program.text.isEmpty, "\(program.text)\(program.errors)")
     }
 }

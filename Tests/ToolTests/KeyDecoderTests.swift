@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
-@Suite struct KeyDecoderTests {
+struct KeyDecoderTests {
     @Test(arguments: [
         ("a", [Key.text("a")]), ("é", [.text("é")]), ("日", [.text("日")]),
         ("\r", [.enter]), ("\u{7f}", [.backspace]), ("\u{3}", [.control("c")]),
@@ -17,21 +18,21 @@ import Testing
         _ text: String, _ keys: [Key]
     ) {
         var reader = KeyDecoder()
-        #expect(reader.take(text.utf8).flatMap(\.single) == keys)
+        check(reader.take(text.utf8).flatMap(\.single), equals: keys)
         var read: [Key] = []
         for byte in text.utf8 { read += reader.take([byte]) }
-        #expect(read == keys && !reader.isInside)
+        check(read == keys && !reader.isInside)
     }
 
     @Test func `an escape alone is a key when nothing follows`() {
         var reader = KeyDecoder()
-        #expect(reader.take([0x1b]) == [] && reader.isInside)
-        #expect(reader.finish() == [.escape] && !reader.isInside)
+        check(reader.take([0x1b]) == [] && reader.isInside)
+        check(reader.finish() == [.escape] && !reader.isInside)
     }
 
     @Test func `bytes that are no characters are replaced`() {
         var reader = KeyDecoder()
-        #expect(reader.take([0xff, 0x41, 0x80, 0x42]) == [.text("\u{fffd}A\u{fffd}B")])
+        check(reader.take([0xff, 0x41, 0x80, 0x42]), equals: [.text("\u{fffd}A\u{fffd}B")])
     }
 
     @Test func `a typed line is edited at its cursor`() {
@@ -39,13 +40,13 @@ import Testing
         for key: Key in [.control("w"), .text("日"), .left, .left, .delete, .end] {
             input.take(key)
         }
-        #expect(input.text == "one日" && input.cursor == 4)
+        check(input.text == "one日" && input.cursor == 4)
         for key: Key in [.home, .text("x"), .right, .control("k")] { input.take(key) }
-        #expect(input.text == "xo" && input.cursor == 2)
+        check(input.text == "xo" && input.cursor == 2)
         input.take(.control("u"))
-        #expect(input.text == "" && input.cursor == 0)
+        check(input.text == "" && input.cursor == 0)
         input.take(.backspace)
         for scalar in ["e", "\u{301}"] { input.take(.text(String(scalar))) }
-        #expect(input.characters == ["é"] && input.cursor == 1)
+        check(input.characters == ["é"] && input.cursor == 1)
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests of where keys come from and where they never appear.
-@Suite struct KeyTests {
+struct KeyTests {
     let workspace: Workspace
     /// A query with one round of key derivation, which these tests are not about.
     private let query = "securestorage query a.db 'SELECT 40 + 2' --kdf-iterations 1"
@@ -24,8 +25,8 @@ import Testing
         try workspace.write("sesame\n", to: "line", mode: 0o600)
         try workspace.write("sesame\r\n", to: "dos", mode: 0o400)
         let program = try workspace.shell("\(query) \(source)", environment: ["KEY": "sesame"])
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(program.lines.last == "    42")
+        check(program.status, equals: 0, "\(program.errors)")
+        check(program.lines.last, equals: "    42")
     }
 
     @Test func `only one trailing line feed is not part of the key`() throws {
@@ -33,7 +34,7 @@ import Testing
         for key in ["sesame\n\n", "sesame ", " sesame", "Sesame", "sesame\r"] {
             try workspace.write(key, to: "other", mode: 0o600)
             let program = try workspace.shell("\(query) --key-file other")
-            #expect(program.status == 5 && program.errors.contains("wrong key"), "\(key)")
+            check(program.status == 5 && program.errors.contains("wrong key"), "\(key)")
         }
     }
 
@@ -41,20 +42,20 @@ import Testing
         try make()
         let before = try workspace.read("a.db")
         let program = try workspace.shell("\(query) --key-fd 3 3<<< open")
-        #expect(program.status == 5 && program.text == "")
+        check(program.status == 5 && program.text == "")
         let lines = program.errors.split(separator: "\n")
-        #expect(lines.count == 2)
-        #expect(lines[0].hasPrefix("securestorage: cannot open") && lines[1].hasPrefix("hint: "))
-        #expect(try workspace.read("a.db") == before)
+        check(lines.count, equals: 2)
+        check(lines[0].hasPrefix("securestorage: cannot open") && lines[1].hasPrefix("hint: "))
+        try check(workspace.read("a.db"), equals: before)
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o620, 0o601])
     func `a key file that other users can use is refused`(_ mode: Int) throws {
         try make()
-        try #require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
+        try require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
         let program = try workspace.shell("\(query) --key-file sesame")
-        #expect(program.status == 17)
-        #expect(program.errors.contains("is accessible to other users\nhint: chmod 600 sesame"))
+        check(program.status, equals: 17)
+        check(program.errors.contains("is accessible to other users\nhint: chmod 600 sesame"))
     }
 
     @Test(.enabled(if: geteuid() == 0))
@@ -62,7 +63,7 @@ import Testing
         throws
     {
         try make()
-        try #require(chmod(workspace.file("sesame"), 0o440) == 0)
+        try require(chmod(workspace.file("sesame"), 0o440) == 0)
         for (directory, path, status) in [
             (workspace.path, "$PWD/sesame", 0), (workspace.path, "sesame", 17),
             (workspace.path, "$PWD/../${PWD##*/}/sesame", 17), ("/", "$PWD/sesame", 17),
@@ -70,14 +71,14 @@ import Testing
         ] as [(String, String, Int32)] {
             let program = try workspace.shell(
                 "\(query) --key-file \(path)", environment: ["CREDENTIALS_DIRECTORY": directory])
-            #expect(program.status == status, "\(directory) \(path): \(program.errors)")
+            check(program.status, equals: status, "\(directory) \(path): \(program.errors)")
         }
         for mode in [0o444, 0o460, 0o441] as [mode_t] {
-            try #require(chmod(workspace.file("sesame"), mode) == 0)
+            try require(chmod(workspace.file("sesame"), mode) == 0)
             let program = try workspace.shell(
                 "\(query) --key-file $PWD/sesame",
                 environment: ["CREDENTIALS_DIRECTORY": workspace.path])
-            #expect(program.status == 17 && program.errors.contains("accessible to other users"))
+            check(program.status == 17 && program.errors.contains("accessible to other users"))
         }
     }
 
@@ -95,7 +96,7 @@ import Testing
             let program = try workspace.shell(
                 "ln -sf sesame link; [ -p pipe ] || mkfifo pipe; chmod 600 pipe; \(query) --key-file \(name)"
             )
-            #expect(program.status == 17 && program.errors.contains(reason), "\(program.errors)")
+            check(program.status == 17 && program.errors.contains(reason), "\(program.errors)")
         }
     }
 
@@ -108,7 +109,7 @@ import Testing
             chmod 644 secret/..2026_11_21/password
             mkdir -p run/secrets && cp sesame run/secrets/password && chmod 444 run/secrets/password
             """)
-        try #require(made.status == 0, "\(made.errors)")
+        try require(made.status == 0, "\(made.errors)")
     }
 
     @Test(arguments: ["secret/password", "run/secrets/password"])
@@ -118,30 +119,30 @@ import Testing
         try make()
         try mountSecrets()
         let refused = try workspace.shell("\(query) --key-file \(path)")
-        #expect(refused.status == 17 && refused.errors.contains("--insecure-key-file"))
+        check(refused.status == 17 && refused.errors.contains("--insecure-key-file"))
         let read = try workspace.shell("\(query) --key-file \(path) --insecure-key-file")
-        #expect(read.status == 0 && read.lines.last == "    42", "\(read.errors)")
+        check(read.status == 0 && read.lines.last == "    42", "\(read.errors)")
         let rekeyed = try workspace.shell(
             "securestorage rekey a.db --key-file sesame --new-key-file \(path) --kdf-iterations 1 "
                 + "--insecure-key-file")
-        #expect(rekeyed.status == 0, "\(rekeyed.errors)")
+        check(rekeyed.status, equals: 0, "\(rekeyed.errors)")
     }
 
     @Test(arguments: [0o664, 0o646, 0o622])
     func `a key file that others can change is refused in any case`(_ mode: Int) throws {
         try make()
-        try #require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
+        try require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
         let program = try workspace.shell("\(query) --key-file sesame --insecure-key-file")
-        #expect(program.status == 17 && program.errors.contains("can be changed by other users"))
+        check(program.status == 17 && program.errors.contains("can be changed by other users"))
     }
 
     @Test(.enabled(if: geteuid() == 0))
     func `a key file of another user is refused`() throws {
         try make()
-        try #require(chown(workspace.file("sesame"), 65534, 65534) == 0)
+        try require(chown(workspace.file("sesame"), 65534, 65534) == 0)
         for option in ["", "--insecure-key-file"] {
             let program = try workspace.shell("\(query) --key-file sesame \(option)")
-            #expect(program.status == 17 && program.errors.contains("belongs to another user"))
+            check(program.status == 17 && program.errors.contains("belongs to another user"))
         }
     }
 
@@ -153,25 +154,25 @@ import Testing
         ] {
             // In a new session, which has no terminal.
             let program = try workspace.shell("setsid -w \(query) \(options)")
-            #expect(program.status == 2, "\(options): \(program.errors)")
-            #expect(program.errors.hasPrefix("securestorage: "))
+            check(program.status, equals: 2, "\(options): \(program.errors)")
+            check(program.errors.hasPrefix("securestorage: "))
         }
     }
 
     @Test func `a raw key is 64 or 96 hex digits`() throws {
         let salt = String(repeating: "ab", count: 16)
         try workspace.write(Workspace.rawKey.uppercased() + salt, to: "salted", mode: 0o600)
-        #expect(
-            try workspace.shell("securestorage kv put r.db k v --key-file salted --raw-key").status
-                == 0)
-        #expect(try workspace.read("r.db").prefix(16) == Data(repeating: 0xab, count: 16))
-        #expect(try workspace.run("kv", "get", "r.db", "k").text == "v\n")
+        try check(
+            workspace.shell("securestorage kv put r.db k v --key-file salted --raw-key").status,
+            equals: 0)
+        try check(workspace.read("r.db").prefix(16), equals: Data(repeating: 0xab, count: 16))
+        try check(workspace.run("kv", "get", "r.db", "k").text, equals: "v\n")
         for digits in ["00", Workspace.rawKey + "0", String(Workspace.rawKey.dropLast()) + "g"] {
             try workspace.write(digits, to: "bad", mode: 0o600)
             let program = try workspace.shell(
                 "securestorage kv get r.db k --key-file bad --raw-key")
-            #expect(program.status == 17 && program.errors.contains("neither 64 hex digits"))
-            #expect(!program.errors.contains(digits + "\""))
+            check(program.status == 17 && program.errors.contains("neither 64 hex digits"))
+            check(!program.errors.contains(digits + "\""))
         }
     }
 
@@ -180,15 +181,15 @@ import Testing
         let options =
             "--page-size 8192 --kdf-iterations 1000 --hmac sha256 --kdf sha256 "
             + "--plaintext-header 32 --salt 000102030405060708090a0b0c0d0e0f --key-file sesame"
-        #expect(try workspace.shell("securestorage kv put c.db k v \(options)").status == 0)
-        #expect(try workspace.shell("securestorage kv get c.db k \(options)").text == "v\n")
-        #expect(try workspace.read("c.db").starts(with: Data("SQLite format 3\0".utf8)))
-        #expect(
-            try workspace.shell("securestorage kv get c.db k --key-file sesame").status == 6)
+        try check(workspace.shell("securestorage kv put c.db k v \(options)").status, equals: 0)
+        try check(workspace.shell("securestorage kv get c.db k \(options)").text, equals: "v\n")
+        try check(workspace.read("c.db").starts(with: Data("SQLite format 3\0".utf8)))
+        try check(
+            workspace.shell("securestorage kv get c.db k --key-file sesame").status, equals: 6)
         let bad = try workspace.shell("securestorage info c.db --salt 00 --key-file sesame")
-        #expect(bad.status == 2 && bad.errors.contains("32 hex digits"))
-        #expect(
-            try workspace.shell("securestorage info c.db --page-size 1000 --key-file sesame").status
+        check(bad.status == 2 && bad.errors.contains("32 hex digits"))
+        try check(
+            workspace.shell("securestorage info c.db --page-size 1000 --key-file sesame").status
                 != 0)
     }
 
@@ -212,8 +213,8 @@ import Testing
         try next.expect("key of a.db: ")
         next.type("sésame")
         let shown = try next.expect("[status 0]")
-        #expect(shown.contains("dark") && shown.contains(" echo "))
-        #expect(!shown.contains("same"))
+        check(shown.contains("dark") && shown.contains(" echo "))
+        check(!shown.contains("same"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -225,7 +226,7 @@ import Testing
         terminal.type("two")
         try terminal.expect("the two keys do not match")
         try terminal.expect("[status 17]")
-        #expect(!workspace.exists("a.db"))
+        check(!workspace.exists("a.db"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -235,8 +236,8 @@ import Testing
         try terminal.expect("key of a.db: ")
         terminal.send("secret" + PseudoTerminal.controlC)
         let shown = try terminal.expect("[status 0]")
-        #expect(shown.contains("interrupted") && shown.contains(" echo "))
-        #expect(!shown.contains("secret"))
+        check(shown.contains("interrupted") && shown.contains(" echo "))
+        check(!shown.contains("secret"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -253,18 +254,18 @@ import Testing
         try terminal.expect("key of a.db: ")
         try workspace.write("", to: "asked")
         let shown = try terminal.expect("[status 0]")
-        #expect(shown.contains("[143]") && shown.contains(" echo "), "\(shown)")
+        check(shown.contains("[143]") && shown.contains(" echo "), "\(shown)")
     }
 
     @Test func `output to a closed descriptor does not end up in the file`() throws {
         try make()
         let program = try workspace.shell(
             "\(query) --key-file sesame <&- >&- 2>&-; \(query) --key-file sesame")
-        #expect(program.status == 0 && program.lines.last == "    42", "\(program.errors)")
+        check(program.status == 0 && program.lines.last == "    42", "\(program.errors)")
         let export = try workspace.shell(
             "securestorage export a.db --kdf-iterations 1 --key-file sesame --query 'SELECT 1 AS a' "
                 + "--output x.csv <&- >&- 2>&-; cat x.csv")
-        #expect(export.text == "a\r\n1\r\n")
+        check(export.text, equals: "a\r\n1\r\n")
     }
 
     // MARK: - Nowhere else
@@ -282,9 +283,9 @@ import Testing
             exec 9>&-
             wait
             """, environment: ["KEY": "sesame"])
-        #expect(program.status == 0)
-        #expect(program.text.contains("--key-env") && program.text.contains("PATH="))
-        #expect(!program.text.contains("sesame"))
+        check(program.status, equals: 0)
+        check(program.text.contains("--key-env") && program.text.contains("PATH="))
+        check(!program.text.contains("sesame"))
     }
 
     @Test func `no message contains a key`() throws {
@@ -300,8 +301,8 @@ import Testing
             let program = try workspace.shell(
                 "securestorage \(arguments) --key-env KEY --kdf-iterations 1",
                 environment: ["KEY": "sesame", "NEW": "sesame-2", "EMPTY": ""])
-            #expect(program.status == status, "\(arguments): \(program.errors)")
-            #expect(!program.errors.contains("sesame") && !program.text.contains("sesame"))
+            check(program.status == status, "\(arguments): \(program.errors)")
+            check(!program.errors.contains("sesame") && !program.text.contains("sesame"))
         }
     }
 
@@ -312,9 +313,9 @@ import Testing
         let program = try workspace.shell(
             "securestorage rekey a.db --key-file sesame --new-key-fd 3 --new-raw-key 3< key --kdf-iterations 1"
         )
-        #expect(program.status == 0 && program.text == "re-keyed a.db\n", "\(program.errors)")
-        #expect(try workspace.run("query", "a.db", "SELECT count(*) FROM t").status == 0)
-        #expect(try workspace.shell("\(query) --key-file sesame").status == 5)
+        check(program.status == 0 && program.text == "re-keyed a.db\n", "\(program.errors)")
+        try check(workspace.run("query", "a.db", "SELECT count(*) FROM t").status, equals: 0)
+        try check(workspace.shell("\(query) --key-file sesame").status, equals: 5)
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -331,6 +332,6 @@ import Testing
         terminal.type("new")
         try terminal.expect("re-keyed a.db")
         try terminal.expect("[status 0]")
-        #expect(try workspace.shell("\(query) --key-fd 3 3<<< new").status == 0)
+        try check(workspace.shell("\(query) --key-fd 3 3<<< new").status, equals: 0)
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
-@Suite struct KeyValueVerbTests {
+struct KeyValueVerbTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -21,41 +22,41 @@ import Testing
         _ type: String, _ value: String, _ text: String, _ json: String
     ) throws {
         let put = try workspace.run("kv", "put", "a.db", "k", "--type", type, "--", value)
-        #expect(put.text == "put k\n" && put.status == 0, "\(put.errors)")
+        check(put.text == "put k\n" && put.status == 0, "\(put.errors)")
         let raw = try workspace.run("kv", "get", "a.db", "k").output
-        #expect(raw == (type == "blob" ? Data([0, 0xff, 0x0a]) : Data(text.utf8)))
-        #expect(try workspace.run("kv", "get", "a.db", "k", "--json").text == json + "\n")
-        #expect(
-            try workspace.run("kv", "list", "a.db", "--json").text
-                == "[\n{\"key\":\"k\",\"type\":\"\(type)\",\"value\":\(json)}\n]\n")
+        check(raw, equals: (type == "blob" ? Data([0, 0xff, 0x0a]) : Data(text.utf8)))
+        try check(workspace.run("kv", "get", "a.db", "k", "--json").text, equals: json + "\n")
+        try check(
+            workspace.run("kv", "list", "a.db", "--json").text,
+            equals: "[\n{\"key\":\"k\",\"type\":\"\(type)\",\"value\":\(json)}\n]\n")
     }
 
     @Test func `a missing key ends with status 1 and prints nothing`() throws {
         try workspace.run("kv", "put", "a.db", "k", "--type", "null")
         let missing = try workspace.run("kv", "get", "a.db", "other")
-        #expect(missing.status == 11 && missing.output.isEmpty && missing.errors == "")
+        check(missing.status == 11 && missing.output.isEmpty && missing.errors == "")
         let null = try workspace.run("kv", "get", "a.db", "k")
-        #expect(null.status == 0 && null.output.isEmpty)
-        #expect(try workspace.run("kv", "get", "a.db", "k", "--json").text == "null\n")
-        #expect(try workspace.run("kv", "remove", "a.db", "other").status == 11)
-        #expect(try workspace.run("kv", "remove", "a.db", "k").text == "removed k\n")
-        #expect(try workspace.run("kv", "get", "a.db", "k").status == 11)
+        check(null.status == 0 && null.output.isEmpty)
+        try check(workspace.run("kv", "get", "a.db", "k", "--json").text, equals: "null\n")
+        try check(workspace.run("kv", "remove", "a.db", "other").status, equals: 11)
+        try check(workspace.run("kv", "remove", "a.db", "k").text, equals: "removed k\n")
+        try check(workspace.run("kv", "get", "a.db", "k").status, equals: 11)
     }
 
     @Test func `reading creates neither a file nor a store`() throws {
-        #expect(try workspace.run("kv", "get", "none.db", "k").status == 10)
-        #expect(try workspace.run("kv", "remove", "none.db", "k").status == 10)
-        #expect(try workspace.names == ["key"])
+        try check(workspace.run("kv", "get", "none.db", "k").status, equals: 10)
+        try check(workspace.run("kv", "remove", "none.db", "k").status, equals: 10)
+        try check(workspace.names, equals: ["key"])
         try workspace.run("kv", "put", "a.db", "k", "v")
         let before = try workspace.read("a.db")
         for verb in ["get", "remove"] {
             let program = try workspace.run("kv", verb, "a.db", "k", "--store", "other")
-            #expect(program.status == 11)
-            #expect(
+            check(program.status, equals: 11)
+            check(
                 program.errors.contains("no key-value store \"other\"\nhint: it has \"default\""))
         }
-        #expect(try workspace.run("kv", "list", "a.db").text.contains("k    text     v"))
-        #expect(try workspace.read("a.db") == before)
+        try check(workspace.run("kv", "list", "a.db").text.contains("k    text     v"))
+        try check(workspace.read("a.db"), equals: before)
     }
 
     @Test func `stores in one file are separate, and prefixes list keys in byte order`() throws {
@@ -63,11 +64,12 @@ import Testing
             try workspace.run("kv", "put", "a.db", key, "v", "--store", store)
         }
         let list = try workspace.run("kv", "list", "a.db", "--store", "one", "--prefix", "b")
-        #expect(
-            list.lines == [
+        check(
+            list.lines,
+            equals: [
                 "key  type     value", "───  ───────  ─────", "b.1  text     v", "b.2  text     v",
             ])
-        #expect(try workspace.run("kv", "get", "a.db", "b.3", "--store", "one").status == 11)
+        try check(workspace.run("kv", "get", "a.db", "b.3", "--store", "one").status, equals: 11)
     }
 
     @Test func `values stored by an app are shown with their types`() throws {
@@ -81,26 +83,27 @@ import Testing
         store.close()
         usleep(10_000)
         let list = try workspace.run("kv", "list", "a.db")
-        #expect(
-            list.lines.dropFirst(2) == [
+        check(
+            list.lines.dropFirst(2),
+            equals: [
                 #"escape  text     a\x1bb"#, "object  object   (an archived object)",
                 #"window  json     {"width":640}"#,
             ])
         let object = try workspace.run("kv", "get", "a.db", "object")
-        #expect(object.status == 13 && object.errors.contains("only its app can read"))
-        #expect(try workspace.run("kv", "get", "a.db", "escape").text == "a\u{1b}b\n")
+        check(object.status == 13 && object.errors.contains("only its app can read"))
+        try check(workspace.run("kv", "get", "a.db", "escape").text, equals: "a\u{1b}b\n")
     }
 
     @Test func `a value can come from standard input instead of an argument`() throws {
         let put = try workspace.run("kv", "put", "a.db", "k", input: "two\nlines\n")
-        #expect(put.status == 0)
-        #expect(try workspace.run("kv", "get", "a.db", "k").text == "two\nlines\n")
+        check(put.status, equals: 0)
+        try check(workspace.run("kv", "get", "a.db", "k").text, equals: "two\nlines\n")
         let bytes = Data([0, 0xff, 0x0a])
         let blob = try Program(
             ["kv", "put", "a.db", "b", "--type", "blob", "--key-file", "key", "--raw-key"],
             input: bytes, directory: workspace.path)
-        #expect(blob.status == 0)
-        #expect(try workspace.run("kv", "get", "a.db", "b").output == bytes)
+        check(blob.status, equals: 0)
+        try check(workspace.run("kv", "get", "a.db", "b").output, equals: bytes)
     }
 
     @Test(arguments: [
@@ -111,19 +114,20 @@ import Testing
         throws
     {
         let program = try workspace.run("kv", "put", "a.db", "k", value, "--type", type)
-        #expect(program.status == 16 && program.errors.contains("the value is not"))
-        #expect(try workspace.names == ["key"])
+        check(program.status == 16 && program.errors.contains("the value is not"))
+        try check(workspace.names, equals: ["key"])
     }
 
     @Test func `a value expires`() throws {
         try workspace.run("kv", "put", "a.db", "k", "v", "--expires-in", "0.001")
         usleep(10_000)
-        #expect(try workspace.run("kv", "get", "a.db", "k").status == 11)
-        #expect(try workspace.run("kv", "put", "a.db", "k", "v", "--expires-in", "0").status == 2)
+        try check(workspace.run("kv", "get", "a.db", "k").status, equals: 11)
+        try check(
+            workspace.run("kv", "put", "a.db", "k", "v", "--expires-in", "0").status, equals: 2)
     }
 }
 
-@Suite struct InfoTests {
+struct InfoTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -137,30 +141,30 @@ import Testing
             """)
         let before = try workspace.read("a.db")
         let text = try workspace.run("info", "a.db")
-        #expect(text.status == 0)
+        check(text.status, equals: 0)
         for line in [
             "page size         4096", "pages             3", "journal mode      wal",
             "user version      7", "application id    258", "HMAC              HMAC_SHA512",
             "tables            2", #"  a "b       2 rows"#, "  long_name  0 rows",
             "size              \(before.count)",
         ] {
-            #expect(text.lines.contains(line), "\(line): \(text.text)")
+            check(text.lines.contains(line), "\(line): \(text.text)")
         }
-        #expect(try workspace.read("a.db") == before)
-        #expect(try workspace.names.filter { $0.hasPrefix("a.db") } == ["a.db"])
+        try check(workspace.read("a.db"), equals: before)
+        try check(workspace.names.filter { $0.hasPrefix("a.db") }, equals: ["a.db"])
 
         let json = try workspace.run("info", "a.db", "--json").output
-        let object = try #require(
-            try JSONSerialization.jsonObject(with: json) as? [String: Any])
-        #expect((object["page_size"] as? NSNumber)?.intValue == 4096)
+        let object = try require(
+            JSONSerialization.jsonObject(with: json) as? [String: Any])
+        check((object["page_size"] as? NSNumber)?.intValue, equals: 4096)
         let tables = object["tables"] as? [[String: Any]]
-        #expect(tables?.map { ($0["rows"] as? NSNumber)?.intValue } == [2, 0])
+        check(tables?.map { ($0["rows"] as? NSNumber)?.intValue }, equals: [2, 0])
         let engine = try SecureDatabaseStore.engine
-        #expect(object["engine_options"] as? [String] == engine.options)
-        #expect(object["known_weaknesses"] as? [String] == engine.weaknesses.map(\.name))
-        #expect(text.text.contains("\nengine options    \(engine.options[0]) "))
-        #expect(text.errors.isEmpty)
-        #expect(try workspace.run("info", "a.db", "--no-counts").lines.last == "  long_name")
+        check(object["engine_options"] as? [String], equals: engine.options)
+        check(object["known_weaknesses"] as? [String], equals: engine.weaknesses.map(\.name))
+        check(text.text.contains("\nengine options    \(engine.options[0]) "))
+        check(text.errors.isEmpty)
+        try check(workspace.run("info", "a.db", "--no-counts").lines.last, equals: "  long_name")
     }
 
     @Test func `files of other kinds are refused with a reason`() throws {
@@ -173,8 +177,8 @@ import Testing
             ("noise.db", 5, "evenly"), (".", 14, "directory"),
         ] {
             let program = try workspace.run("info", name)
-            #expect(program.status == status, "\(name)")
-            #expect(program.errors.contains(reason), "\(program.errors)")
+            check(program.status == status, "\(name)")
+            check(program.errors.contains(reason), "\(program.errors)")
         }
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Tests that a killed export leaves none of its plaintext, or only what the next export removes.
-@Suite(.timeLimit(.minutes(10))) struct KilledExportTests {
+struct KilledExportTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -41,12 +42,12 @@ import Testing
             if program.lines.last == "137" {
                 // The database's own log and index remain after any kill.
                 let names = try workspace.names.filter { !$0.hasPrefix("a.db-") }
-                #expect(names == (before + (isReplacing ? ["out.sql"] : [])).sorted())
-                if isReplacing { #expect(try workspace.read("out.sql") == Data("older".utf8)) }
+                check(names, equals: (before + (isReplacing ? ["out.sql"] : [])).sorted())
+                if isReplacing { try check(workspace.read("out.sql"), equals: Data("older".utf8)) }
             }
             _ = try? FileManager.default.removeItem(atPath: workspace.file("out.sql"))
         }
-        #expect(kills > 0)
+        check(kills > 0)
     }
 
     /// The draft's name on a system without unnamed files, or after a kill between the two steps of
@@ -68,20 +69,20 @@ import Testing
         let arguments = ["a.db", "--output", "out.sql"] + (isReplacing ? ["--force"] : [])
         let program = try Program(
             ["export", "--key-file", "key", "--raw-key"] + arguments, directory: workspace.path)
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(!workspace.exists(hiddenName))
-        #expect(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
-        #expect(try workspace.names.filter { $0.hasPrefix(".") }.isEmpty)
+        check(program.status, equals: 0, "\(program.errors)")
+        check(!workspace.exists(hiddenName))
+        check(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
+        try check(workspace.names.filter { $0.hasPrefix(".") }.isEmpty)
     }
 
     @Test func `a draft linked to the published file is removed, and the file stays`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
         try workspace.write("published", to: "out.sql", mode: 0o600)
-        try #require(link(workspace.file("out.sql"), workspace.file(hiddenName)) == 0)
+        try require(link(workspace.file("out.sql"), workspace.file(hiddenName)) == 0)
         let program = try workspace.run("export", "a.db", "--output", "out.sql", "--force")
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(!workspace.exists(hiddenName))
-        #expect(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
+        check(program.status, equals: 0, "\(program.errors)")
+        check(!workspace.exists(hiddenName))
+        check(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
     }
 
     @Test func `a draft that is being written is left alone, and its writer is waited for`() throws
@@ -90,7 +91,7 @@ import Testing
         try workspace.write("older", to: "out.sql")
         try workspace.write("another export's", to: hiddenName, mode: 0o600)
         let writer = open(workspace.file(hiddenName), O_RDONLY | O_CLOEXEC)
-        try #require(writer >= 0 && flock(writer, LOCK_EX) == 0)
+        try require(writer >= 0 && flock(writer, LOCK_EX) == 0)
         let hidden = workspace.file(hiddenName)
         let finished = DispatchQueue.global()
         finished.asyncAfter(deadline: .now() + 0.3) {
@@ -98,7 +99,7 @@ import Testing
             close(writer)
         }
         let program = try workspace.run("export", "a.db", "--output", "out.sql", "--force")
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
+        check(program.status, equals: 0, "\(program.errors)")
+        check(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
-@Suite struct LineEditorTests {
+struct LineEditorTests {
     /// A text whose cursor is at the `|`.
     private func text(_ shown: String) -> EditedText {
         let parts = shown.components(separatedBy: "|")
@@ -59,14 +60,14 @@ import Testing
     ) {
         var text = text(before)
         change(&text)
-        #expect(shown(text) == after)
+        check(shown(text), equals: after)
     }
 
     @Test func `the first and the last line have none above and below`() {
         var first = text("ab|c\nd")
-        #expect(!first.moveUp() && shown(first) == "ab|c\nd")
+        check(!first.moveUp() && shown(first) == "ab|c\nd")
         var last = text("abc\n|d")
-        #expect(!last.moveDown() && shown(last) == "abc\n|d")
+        check(!last.moveDown() && shown(last) == "abc\n|d")
     }
 
     @Test(
@@ -81,7 +82,7 @@ import Testing
         ] as [(String, [Key])])
     func `keys are recognised, whole or byte by byte`(_ bytes: String, _ keys: [Key]) {
         var whole = KeyDecoder()
-        #expect(whole.take(bytes.utf8) == keys)
+        check(whole.take(bytes.utf8), equals: keys)
         var slow = KeyDecoder()
         var found: [Key] = []
         for byte in bytes.utf8 {
@@ -93,35 +94,35 @@ import Testing
                 }
             }
         }
-        #expect(found == keys)
+        check(found, equals: keys)
     }
 
     @Test func `the rows of a text are those of the terminal, and the cursor is in them`() {
         func layout(_ shown: String, _ width: Int) -> EditorScreen.Layout {
             EditorScreen.Layout("> ", text(shown), continuation: ". ", width: width)
         }
-        #expect(layout("ab|\ncd", 10).rows == ["> ab", ". cd"])
-        #expect(layout("ab\nc|d", 10).row == 1 && layout("ab\nc|d", 10).column == 3)
-        #expect(layout("abcdef|", 4).rows == ["> ab", "cdef", ""])
-        #expect(layout("abcdef|", 4).row == 2 && layout("abcdef|", 4).column == 0)
+        check(layout("ab|\ncd", 10).rows, equals: ["> ab", ". cd"])
+        check(layout("ab\nc|d", 10).row == 1 && layout("ab\nc|d", 10).column == 3)
+        check(layout("abcdef|", 4).rows, equals: ["> ab", "cdef", ""])
+        check(layout("abcdef|", 4).row == 2 && layout("abcdef|", 4).column == 0)
         // A wide character is not split.
-        #expect(layout("日本語|", 5).rows == ["> 日", "本語"])
-        #expect(layout("\u{1b}|", 10).rows == [#"> \x1b"#])
+        check(layout("日本語|", 5).rows, equals: ["> 日", "本語"])
+        check(layout("\u{1b}|", 10).rows, equals: [#"> \x1b"#])
         var long = layout("1\n2\n3\n4\n5|", 10)
         long.clip(to: 2)
-        #expect(long.rows == [". 4", ". 5"] && long.row == 1)
+        check(long.rows == [". 4", ". 5"] && long.row == 1)
     }
 
     @Test func `earlier entries come back in order, and then what was being typed`() {
         var recall = Recall()
         for entry in ["one", "two", "two", "Three"] { recall.remember(entry) }
-        #expect(recall.previous("dra") == "Three")
-        #expect(recall.previous("Three") == "two" && recall.previous("two") == "one")
-        #expect(recall.previous("one") == nil)
-        #expect(recall.next() == "two" && recall.next() == "Three" && recall.next() == "dra")
-        #expect(recall.next() == nil)
-        #expect(recall.find("t", before: .max) == 2 && recall.find("T", before: 2) == 1)
-        #expect(recall.find("", before: .max) == nil && recall.find("x", before: .max) == nil)
+        check(recall.previous("dra"), equals: "Three")
+        check(recall.previous("Three") == "two" && recall.previous("two") == "one")
+        check(recall.previous("one") == nil)
+        check(recall.next() == "two" && recall.next() == "Three" && recall.next() == "dra")
+        check(recall.next() == nil)
+        check(recall.find("t", before: .max) == 2 && recall.find("T", before: 2) == 1)
+        check(recall.find("", before: .max) == nil && recall.find("x", before: .max) == nil)
     }
 
     @Test(
@@ -132,12 +133,13 @@ import Testing
             ("/* a", false), ("-- a", true), ("SELECT\nquit", false),
         ])
     func `a text is complete when all of its statements are`(_ text: String, _ isComplete: Bool) {
-        #expect(ShellText.isComplete(text) == isComplete)
+        check(ShellText.isComplete(text), equals: isComplete)
     }
 
     @Test func `words with blanks are in quotes`() throws {
-        #expect(
-            try ShellWords.split(#"a  "b c" 'd"e' "" f"g h""#) == ["a", "b c", "d\"e", "", "fg h"])
+        try check(
+            ShellWords.split(#"a  "b c" 'd"e' "" f"g h""#),
+            equals: ["a", "b c", "d\"e", "", "fg h"])
         #expect(throws: (any Error).self) { try ShellWords.split("a 'b") }
     }
 }

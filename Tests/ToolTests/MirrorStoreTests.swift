@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The verbs of mirrors over the servers that `make stores` starts.
-@Suite(.timeLimit(.minutes(10))) struct MirrorStoreTests {
+struct MirrorStoreTests {
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name]
     }
@@ -13,7 +14,7 @@ import Testing
     ///   - store: The address and its options, as a shell reads them.
     ///   - environment: Variables of the program.
     /// - Throws: An error if the programs cannot be started.
-    private func check(_ store: String, _ environment: [String: String]) throws {
+    private func copyAndRestore(_ store: String, _ environment: [String: String]) throws {
         let workspace = try Workspace()
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('first')")
         // The store is the same for all runs.
@@ -31,17 +32,17 @@ import Testing
             securestorage query b.db "SELECT x FROM t" --csv $key
             cat out
             """, environment: environment)
-        #expect(program.lines.contains("status 0"), "\(program.text) \(program.errors)")
-        #expect(program.lines.contains { $0.hasSuffix(", all sound") }, "\(program.text)")
-        #expect(program.text.contains("first\r\nsecond\r\n"), "\(program.text)")
-        #expect(program.errors.isEmpty, "\(program.errors)")
-        #expect(!(program.text + program.errors).contains("password"))
+        check(program.lines.contains("status 0"), "\(program.text) \(program.errors)")
+        check(program.lines.contains { $0.hasSuffix(", all sound") }, "\(program.text)")
+        check(program.text.contains("first\r\nsecond\r\n"), "\(program.text)")
+        check(program.errors.isEmpty, "\(program.errors)")
+        check(!(program.text + program.errors).contains("password"))
     }
 
     @Test(.enabled(if: variable("SECURESTORAGE_S3") != nil))
     func `a mirror in S3`() throws {
-        let server = try #require(Self.variable("SECURESTORAGE_S3"))
-        try check(
+        let server = try require(Self.variable("SECURESTORAGE_S3"))
+        try copyAndRestore(
             "s3://securestorage/tool --s3-endpoint \(server) --s3-region us-east-1",
             ["AWS_ACCESS_KEY_ID": "tool", "AWS_SECRET_ACCESS_KEY": "the password"])
     }
@@ -50,7 +51,7 @@ import Testing
         @Test(.enabled(if: variable("SECURESTORAGE_POSTGRESQL") != nil))
         func `a mirror in PostgreSQL`() throws {
             // The variable of the tests is the tool's.
-            try check("postgresql:test", [:])
+            try copyAndRestore("postgresql:test", [:])
         }
     #endif
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of the verb that keeps a file in a store.
-@Suite(.timeLimit(.minutes(10))) struct MirrorTests {
+struct MirrorTests {
     let workspace: Workspace
     /// The options of every verb here: a raw key needs no derivation.
     private static let key = "--key-file key --raw-key"
@@ -48,25 +48,25 @@ import Testing
             securestorage restore b.db --from store --name a.db $key
             """)
         let errors = try text("err")
-        #expect(program.lines.contains("0"), "\(errors)")
-        #expect(try rows("b.db") == ["first", "a", "b", "c"])
+        check(program.lines.contains("0"), "\(errors)")
+        try check(rows("b.db"), equals: ["first", "a", "b", "c"])
         let lines = try text("out").split(separator: "\n")
-        try #require(lines.count == 3, "\(lines)")
-        #expect(lines[0] == "mirroring a.db to store as \"a.db\"")
-        #expect(lines[1].hasPrefix("everything committed until 2"))
-        #expect(lines[2].hasPrefix("stored everything that was committed until 2"))
-        #expect(try text("err").isEmpty)
-        let restored = try #require(program.lines.last)
-        #expect(restored.hasPrefix("restored b.db from the mirror \"a.db\", state of 2"))
-        #expect(restored.hasSuffix(" bytes") && restored.contains(" pages, "))
+        try require(lines.count == 3, "\(lines)")
+        check(lines[0], equals: "mirroring a.db to store as \"a.db\"")
+        check(lines[1].hasPrefix("everything committed until 2"))
+        check(lines[2].hasPrefix("stored everything that was committed until 2"))
+        try check(text("err").isEmpty)
+        let restored = try require(program.lines.last)
+        check(restored.hasPrefix("restored b.db from the mirror \"a.db\", state of 2"))
+        check(restored.hasSuffix(" bytes") && restored.contains(" pages, "))
     }
 
     @Test func `SIGINT is a stop as well`() throws {
         // Job control: what runs in the background of a script ignores SIGINT otherwise.
         let program = try run("set -m; start; kill -INT $mirror; wait $mirror")
         let errors = try text("err")
-        #expect(program.status == 0, "\(errors)")
-        #expect(try text("out").contains("stored everything"))
+        check(program.status, equals: 0, "\(errors)")
+        try check(text("out").contains("stored everything"))
     }
 
     @Test func `a mirror that begins again goes on where the last one was`() throws {
@@ -79,16 +79,16 @@ import Testing
             securestorage mirror-log --from store --name a.db --json
             """)
         let log = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
-        #expect((log?["generations"] as? [Any])?.count == 1, "\(program.text)")
+        check((log?["generations"] as? [Any])?.count, equals: 1, "\(program.text)")
     }
 
     @Test func `with --once it stores everything and ends`() throws {
         let program = try run("securestorage mirror a.db --to store --once $key")
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(program.lines.last?.hasPrefix("stored everything") == true)
+        check(program.status, equals: 0, "\(program.errors)")
+        check(program.lines.last?.hasPrefix("stored everything"), equals: true)
         let restored = try workspace.run("restore", "b.db", "--from", "store", "--name", "a.db")
-        #expect(restored.status == 0, "\(restored.errors)")
-        #expect(try rows("b.db") == ["first"])
+        check(restored.status, equals: 0, "\(restored.errors)")
+        try check(rows("b.db"), equals: ["first"])
     }
 
     @Test func `each change of the status is a JSON object in a line`() throws {
@@ -98,14 +98,14 @@ import Testing
             securestorage query a.db "INSERT INTO t VALUES ('a')" $key
             kill -TERM $mirror; wait $mirror
             """)
-        #expect(program.status == 0)
+        check(program.status, equals: 0)
         let states = try text("out").split(separator: "\n").map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            #expect(object?["name"] as? String == "notes/2026")
+            check(object?["name"] as? String, equals: "notes/2026")
             return object?["state"] as? String
         }
-        #expect(states.first == "starting" && states.last == "stored", "\(states)")
-        #expect(states.contains("complete"))
+        check(states.first == "starting" && states.last == "stored", "\(states)")
+        check(states.contains("complete"))
     }
 
     @Test func `a second mirror of the name ends the first one, with an error`() throws {
@@ -117,10 +117,10 @@ import Testing
             securestorage query a.db "INSERT INTO t VALUES ('a')" $key > /dev/null
             wait $mirror; echo $?
             """)
-        #expect(program.lines.last == "4")
+        check(program.lines.last, equals: "4")
         let lines = try text("err").split(separator: "\n")
-        #expect(lines.first?.contains("another mirror writes under the name \"a.db\"") == true)
-        #expect(lines.last?.hasPrefix("hint: give each database a --name") == true, "\(lines)")
+        check(lines.first?.contains("another mirror writes under the name \"a.db\""), equals: true)
+        check(lines.last?.hasPrefix("hint: give each database a --name"), equals: true, "\(lines)")
     }
 
     // MARK: - A store that cannot be reached
@@ -140,13 +140,13 @@ import Testing
             await err 'trying again'
             kill -TERM $mirror; wait $mirror
             """, environment: Self.credentials)
-        #expect(program.status == 15)
-        #expect(ContinuousClock.now - start < .seconds(60))
+        check(program.status, equals: 15)
+        check(ContinuousClock.now - start < .seconds(60))
         let lines = try text("err").split(separator: "\n")
-        #expect(lines.first?.hasPrefix("securestorage: the store failed for now: ") == true)
-        #expect(lines.last?.hasPrefix("hint: ") == true, "\(lines)")
+        check(lines.first?.hasPrefix("securestorage: the store failed for now: "), equals: true)
+        check(lines.last?.hasPrefix("hint: "), equals: true, "\(lines)")
         for text in [try text("out"), try text("err"), program.text, program.errors] {
-            #expect(!text.contains("do-not-show") && !text.contains(Workspace.rawKey))
+            check(!text.contains("do-not-show") && !text.contains(Workspace.rawKey))
         }
     }
 
@@ -161,7 +161,7 @@ import Testing
             await out mirroring
             sleep 0.5; kill -TERM $mirror; sleep 0.5; kill -TERM $mirror; wait $mirror
             """, environment: Self.credentials)
-        #expect(program.status == 143 && ContinuousClock.now - start < .seconds(15))
+        check(program.status == 143 && ContinuousClock.now - start < .seconds(15))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -178,32 +178,33 @@ import Testing
     // MARK: - Mistakes
 
     @Test func `a file that is not in WAL mode is refused, and stays as it is`() throws {
-        try #require(workspace.run("query", "a.db", "PRAGMA journal_mode = delete").status == 0)
+        try require(workspace.run("query", "a.db", "PRAGMA journal_mode = delete").status == 0)
         let before = try workspace.read("a.db")
         let program = try workspace.run("mirror", "a.db", "--to", "store")
-        #expect(program.status == 13 && program.text.isEmpty)
-        #expect(
-            program.errors == """
+        check(program.status == 13 && program.text.isEmpty)
+        check(
+            program.errors,
+            equals: """
                 securestorage: "a.db" is in journal mode delete, and a mirror needs WAL
                 hint: securestorage query a.db "PRAGMA journal_mode = WAL" changes it
 
                 """)
-        #expect(try workspace.read("a.db") == before && !workspace.exists("store"))
-        #expect(try workspace.run("query", "a.db", "PRAGMA journal_mode = WAL").status == 0)
-        #expect(try workspace.run("mirror", "a.db", "--to", "store", "--once").status == 0)
+        try check(workspace.read("a.db") == before && !workspace.exists("store"))
+        try check(workspace.run("query", "a.db", "PRAGMA journal_mode = WAL").status, equals: 0)
+        try check(workspace.run("mirror", "a.db", "--to", "store", "--once").status, equals: 0)
     }
 
     @Test func `a file whose name cannot be a mirror's needs another name`() throws {
         try workspace.fill("My Notes.db", "CREATE TABLE t (x)")
         let program = try workspace.run("mirror", "My Notes.db", "--to", "store", "--once")
-        #expect(program.status == 2 && program.errors.contains("with --name\nhint: a name has"))
+        check(program.status == 2 && program.errors.contains("with --name\nhint: a name has"))
         let named = try workspace.run(
             "mirror", "My Notes.db", "--to", "store", "--once", "--name", "my-notes")
-        #expect(named.status == 0, "\(named.errors)")
+        check(named.status, equals: 0, "\(named.errors)")
         for name in ["My", "a//b", ".a", "a b", ""] {
             let program = try workspace.run("mirror", "a.db", "--to", "store", "--name", name)
-            #expect(program.status == 2, "\(name)")
-            #expect(program.errors.contains("cannot be the name of a mirror"))
+            check(program.status, equals: 2, "\(name)")
+            check(program.errors.contains("cannot be the name of a mirror"))
         }
     }
 
@@ -211,10 +212,10 @@ import Testing
         try workspace.write(String(repeating: "00", count: 32), to: "other", mode: 0o600)
         let program = try workspace.shell(
             "securestorage mirror a.db --to store --key-file other --raw-key --once")
-        #expect(program.status == 5 && program.errors.contains("wrong key"))
+        check(program.status == 5 && program.errors.contains("wrong key"))
         let missing = try workspace.run("mirror", "none.db", "--to", "store", "--once")
-        #expect(missing.status == 10 && missing.errors.contains("no such file"))
-        #expect(!workspace.exists("store") && !workspace.exists("none.db"))
+        check(missing.status == 10 && missing.errors.contains("no such file"))
+        check(!workspace.exists("store") && !workspace.exists("none.db"))
     }
 
     @Test(arguments: [
@@ -229,15 +230,15 @@ import Testing
         _ store: String
     ) throws {
         let program = try workspace.shell("securestorage mirror a.db \(Self.key) --to \(store)")
-        #expect(program.status == 2, "\(program.errors)")
-        #expect(!program.errors.contains("hunter2") && program.text.isEmpty, "\(program.errors)")
+        check(program.status, equals: 2, "\(program.errors)")
+        check(!program.errors.contains("hunter2") && program.text.isEmpty, "\(program.errors)")
     }
 
     #if !PostgreSQL
         @Test func `a program without PostgreSQL says how to build one with it`() throws {
             let program = try workspace.run("mirror", "a.db", "--to", "postgresql:notes")
-            #expect(program.status == 2)
-            #expect(program.errors.contains("hint: build it with: make install TRAITS=PostgreSQL"))
+            check(program.status, equals: 2)
+            check(program.errors.contains("hint: build it with: make install TRAITS=PostgreSQL"))
         }
     #endif
 }

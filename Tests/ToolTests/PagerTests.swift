@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Results longer than the screen, in a terminal of 24 rows.
@@ -31,13 +32,13 @@ import Testing
         terminal.type("\(numbers) LIMIT 21;")
         try terminal.expect("\n21  row")
         try terminal.expect("securestorage> ")
-        #expect(!workspace.exists("paged"))
+        check(!workspace.exists("paged"))
         terminal.type("\(numbers) LIMIT 22;")
         try terminal.expect("securestorage> ")
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
         let paged = String(decoding: try workspace.read("paged"), as: UTF8.self)
-        #expect(paged.hasPrefix(" x  r\n") && paged.hasSuffix("22  row\n"))
+        check(paged.hasPrefix(" x  r\n") && paged.hasSuffix("22  row\n"))
         try terminal.leave()
     }
 
@@ -45,11 +46,11 @@ import Testing
         let terminal = try start("head -n 3 > paged")
         terminal.type("\(numbers);")
         let shown = try terminal.expect("securestorage> ", within: 10)
-        #expect(!shown.contains("securestorage: "))
+        check(!shown.contains("securestorage: "))
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
         try terminal.leave()
-        #expect(String(decoding: try workspace.read("paged"), as: UTF8.self).contains("x  r\n"))
+        check(String(decoding: try workspace.read("paged"), as: UTF8.self).contains("x  r\n"))
     }
 
     @Test func `what would control the terminal is escaped for the pager, too`() throws {
@@ -66,8 +67,8 @@ import Testing
             try terminal.expect("securestorage> ")
             try terminal.leave()
             let paged = try workspace.read("paged.\(form)")
-            #expect(!paged.contains(0x1b) && !paged.contains(0x07), "\(form)")
-            #expect(String(decoding: paged, as: UTF8.self).contains("red"), "\(form)")
+            check(!paged.contains(0x1b) && !paged.contains(0x07), "\(form)")
+            check(String(decoding: paged, as: UTF8.self).contains("red"), "\(form)")
         }
     }
 
@@ -100,7 +101,7 @@ import Testing
         let program = try workspace.run(
             "shell", "a.db", input: "\(numbers) LIMIT 50;\n",
             environment: ["PAGER": "cat > paged", "TERM": "xterm"])
-        #expect(program.lines.count == 52 && !workspace.exists("paged"))
+        check(program.lines.count == 52 && !workspace.exists("paged"))
     }
 
     @Test func `Ctrl-C ends a query whose rows are in the pager`() throws {

@@ -1,13 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
-@Suite struct PointInTimeTests {
+struct PointInTimeTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func parse(_ text: String, _ zone: String = "Europe/Berlin") throws -> Date? {
-        PointInTime(text, now: now, timeZone: try #require(TimeZone(identifier: zone)))?.date
+        PointInTime(text, now: now, timeZone: try require(TimeZone(identifier: zone)))?.date
     }
 
     @Test(arguments: [
@@ -20,7 +21,7 @@ import Testing
     func `ISO 8601 is read, in the local time zone unless one is given`(
         _ text: String, _ seconds: Double
     ) throws {
-        #expect(try Self.parse(text) == Date(timeIntervalSince1970: seconds))
+        try check(Self.parse(text), equals: Date(timeIntervalSince1970: seconds))
     }
 
     @Test(arguments: [
@@ -28,7 +29,7 @@ import Testing
         ("-0s", 0),
     ])
     func `a time before now is read`(_ text: String, _ seconds: Double) throws {
-        #expect(try Self.parse(text) == Self.now - seconds)
+        try check(Self.parse(text), equals: Self.now - seconds)
     }
 
     @Test(arguments: [
@@ -37,19 +38,20 @@ import Testing
         "2026-11-21T10:30:15X", "21.11.2026", "10:30", "2026-11-21T10:30Z ", "٢٠٢٦-11-21",
     ])
     func `anything else is refused`(_ text: String) throws {
-        #expect(try Self.parse(text) == nil)
+        try check(Self.parse(text) == nil)
     }
 
     @Test func `a date that was shown is read back as the same millisecond`() throws {
         for zone in ["GMT", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata"] {
-            let timeZone = try #require(TimeZone(identifier: zone))
+            let timeZone = try require(TimeZone(identifier: zone))
             for round in 0..<2000 {
                 let milliseconds = Double(1_795_257_015_000 + round * 1_234_567)
                 let date = Date(timeIntervalSince1970: milliseconds / 1000)
                 let text = PointInTime.text(date, in: timeZone)
-                let read = try #require(
+                let read = try require(
                     PointInTime(text, now: Self.now, timeZone: .gmt)?.date, "\(text)")
-                #expect((read.timeIntervalSince1970 * 1000).rounded() == milliseconds, "\(text)")
+                check(
+                    (read.timeIntervalSince1970 * 1000).rounded(), equals: milliseconds, "\(text)")
             }
         }
     }

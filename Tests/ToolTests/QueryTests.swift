@@ -3,7 +3,7 @@ import SecureStorage
 import TestSupport
 import Testing
 
-@Suite struct QueryTests {
+struct QueryTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -21,8 +21,9 @@ import Testing
     {
         try table()
         let program = try workspace.run("query", "a.db", "SELECT * FROM t")
-        #expect(
-            program.text == """
+        check(
+            program.text,
+            equals: """
                    i     r  s       b
                 ────  ────  ──────  ───────
                    1   1.5  one     X'00ff'
@@ -35,8 +36,9 @@ import Testing
     @Test func `JSON holds every value`() throws {
         try table()
         let program = try workspace.run("query", "a.db", "--json", "SELECT * FROM t")
-        #expect(
-            program.text == """
+        check(
+            program.text,
+            equals: """
                 [
                 {"i":1,"r":1.5,"s":"one","b":"AP8="},
                 {"i":-20,"r":9e999,"s":"NULL","b":""},
@@ -47,8 +49,8 @@ import Testing
         let lines = try workspace.run(
             "query", "a.db", "--json-lines",
             "SELECT 1 AS a, 2 AS a, char(10, 27, 34, 92, 0x2028, 0x1f600) AS \"\"\"\"")
-        #expect(lines.text == #"{"a":1,"a:1":2,"\"":"\n\u001b\"\\\u2028😀"}"# + "\n")
-        #expect(try workspace.run("query", "a.db", "--json", "SELECT 1 WHERE 0").text == "[]\n")
+        check(lines.text, equals: #"{"a":1,"a:1":2,"\"":"\n\u001b\"\\\u2028😀"}"# + "\n")
+        try check(workspace.run("query", "a.db", "--json", "SELECT 1 WHERE 0").text, equals: "[]\n")
     }
 
     @Test func `CSV follows RFC 4180 and distinguishes NULL from empty text`() throws {
@@ -56,18 +58,18 @@ import Testing
         let program = try workspace.run(
             "query", "a.db", "--csv",
             "SELECT i, b, 'a,\"b\"' || char(13, 10) AS \"x,y\", '' AS e, NULL AS n FROM t LIMIT 1")
-        #expect(
-            program.text == "i,b,\"x,y\",e,n\r\n1,X'00ff',\"a,\"\"b\"\"\r\n\",\"\",\r\n")
+        check(
+            program.text, equals: "i,b,\"x,y\",e,n\r\n1,X'00ff',\"a,\"\"b\"\"\r\n\",\"\",\r\n")
     }
 
     @Test func `values are bound and never run as SQL`() throws {
         try table()
         let program = try workspace.run(
             "query", "a.db", "SELECT i, s FROM t WHERE s = ? OR i = ?", "' OR 1 --", "1")
-        #expect(program.lines.dropFirst(2) == ["1  one"])
+        check(program.lines.dropFirst(2), equals: ["1  one"])
         let two = try workspace.run("query", "a.db", "SELECT ?; SELECT ?", "1")
-        #expect(two.status == 2)
-        #expect(try workspace.run("query", "a.db", "SELECT ?").status == 8)
+        check(two.status, equals: 2)
+        try check(workspace.run("query", "a.db", "SELECT ?").status, equals: 8)
     }
 
     @Test func `a write is acknowledged when it is committed`() throws {
@@ -75,16 +77,16 @@ import Testing
             "query", "--create", "a.db",
             "CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE a = 1; COMMIT"
         )
-        #expect(made.lines == ["ok", "ok, committed"], "\(made.errors)")
+        check(made.lines, equals: ["ok", "ok, committed"], "\(made.errors)")
         let returning = try workspace.run(
             "query", "a.db", "--json", "INSERT INTO t VALUES (3) RETURNING a")
-        #expect(returning.text == "[\n{\"a\":3}\n]\n")
-        #expect(returning.errors == "{\"code\":\"done\",\"message\":\"ok, 1 row changed\"}\n")
+        check(returning.text, equals: "[\n{\"a\":3}\n]\n")
+        check(returning.errors, equals: "{\"code\":\"done\",\"message\":\"ok, 1 row changed\"}\n")
         let undone = try workspace.run(
             "query", "a.db", "BEGIN; DELETE FROM t; ROLLBACK; UPDATE t SET a = 1 WHERE a = 3")
-        #expect(undone.lines == ["ok, rolled back", "ok, 1 row changed"])
+        check(undone.lines, equals: ["ok, rolled back", "ok, 1 row changed"])
         let reading = try workspace.run("query", "a.db", "PRAGMA user_version; -- the end")
-        #expect(reading.lines.last == "           0" && reading.status == 0)
+        check(reading.lines.last == "           0" && reading.status == 0)
     }
 
     @Test func `an acknowledged row survives a kill`() throws {
@@ -101,38 +103,38 @@ import Testing
                 wait 2> /dev/null
                 grep -c 'ok, 1 row changed' acks
                 """)
-            let acknowledged = try #require(Int(program.lines.first ?? ""))
+            let acknowledged = try require(Int(program.lines.first ?? ""))
             let store = try workspace.store("a.db")
             let stored = try store.int(forQuery: "SELECT count(*) FROM t WHERE a = ?", round)
             store.close()
             // One row may have been committed without its acknowledgement being written.
-            #expect(stored == acknowledged || stored == acknowledged + 1)
+            check(stored == acknowledged || stored == acknowledged + 1)
         }
     }
 
     @Test func `a transaction that is left open is a failure`() throws {
         try table()
         let program = try workspace.run("query", "a.db", "BEGIN; DELETE FROM t")
-        #expect(program.status == 8 && program.text == "")
-        #expect(program.errors.contains("rolled back"))
-        #expect(try workspace.run("query", "a.db", "SELECT i FROM t").lines.count == 5)
+        check(program.status == 8 && program.text == "")
+        check(program.errors.contains("rolled back"))
+        try check(workspace.run("query", "a.db", "SELECT i FROM t").lines.count, equals: 5)
     }
 
     @Test func `SQL is read from standard input`() throws {
         try table()
         let program = try workspace.run("query", "a.db", "-", input: "SELECT 1 AS a;\nSELECT no")
-        #expect(program.status == 8 && program.text == "a\n─\n1\n")
-        #expect(program.errors.hasPrefix("securestorage: line 2: no such column: no"))
-        #expect(try workspace.run("query", "a.db", " ; -- nothing").status == 0)
+        check(program.status == 8 && program.text == "a\n─\n1\n")
+        check(program.errors.hasPrefix("securestorage: line 2: no such column: no"))
+        try check(workspace.run("query", "a.db", " ; -- nothing").status, equals: 0)
     }
 
     @Test func `a missing file is not created, and a read-only one is not changed`() throws {
         let missing = try workspace.run("query", "none.db", "SELECT 1")
-        #expect(missing.status == 10 && missing.errors.contains("no such file"))
-        #expect(try workspace.names == ["key"])
+        check(missing.status == 10 && missing.errors.contains("no such file"))
+        try check(workspace.names, equals: ["key"])
         try table()
         let refused = try workspace.run("query", "a.db", "--read-only", "DELETE FROM t")
-        #expect(refused.status == 14 && refused.errors.contains("SQLITE_READONLY"))
+        check(refused.status == 14 && refused.errors.contains("SQLITE_READONLY"))
     }
 
     @Test func `head ends the program quietly`() throws {
@@ -142,8 +144,8 @@ import Testing
                 "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000000) \
                 SELECT x FROM c" | head -3; echo ${PIPESTATUS[0]}
             """)
-        #expect(program.lines == ["  x", "───", "  1", "141"], "\(program.text)")
-        #expect(program.errors == "")
+        check(program.lines, equals: ["  x", "───", "  1", "141"], "\(program.text)")
+        check(program.errors, equals: "")
     }
 
     @Test func `a giant value, a NUL and text that is not UTF-8 are printed`() throws {
@@ -154,11 +156,13 @@ import Testing
         try store.executeUpdate("INSERT INTO t VALUES (CAST(x'41ff42' AS TEXT))")
         store.close()
         let csv = try workspace.run("query", "a.db", "--csv", "SELECT x FROM t")
-        #expect(csv.output == Data("x\r\n\(giant)\r\na\0b\r\nA".utf8) + [0xff] + Data("B\r\n".utf8))
+        check(
+            csv.output,
+            equals: Data("x\r\n\(giant)\r\na\0b\r\nA".utf8) + [0xff] + Data("B\r\n".utf8))
         let json = try workspace.run(
             "query", "a.db", "--json-lines", "SELECT x FROM t WHERE rowid > 1")
-        #expect(json.text == "{\"x\":\"a\\u0000b\"}\n{\"x\":\"A\u{fffd}B\"}\n")
+        check(json.text, equals: "{\"x\":\"a\\u0000b\"}\n{\"x\":\"A\u{fffd}B\"}\n")
         let table = try workspace.run("query", "a.db", "SELECT x FROM t WHERE rowid > 1")
-        #expect(table.lines.suffix(2) == [#"a\x00b"#, "X'41ff42'"])
+        check(table.lines.suffix(2), equals: [#"a\x00b"#, "X'41ff42'"])
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests of the verbs that read a mirror: `restore`, `mirror-log`, `mirror-verify`.
-@Suite(.timeLimit(.minutes(10))) struct RestoreTests {
+struct RestoreTests {
     let workspace: Workspace
     private static let from = ["--from", "store", "--name", "a.db"]
 
@@ -14,12 +15,12 @@ import Testing
 
     private func mirror() throws {
         let program = try workspace.run("mirror", "a.db", "--to", "store", "--once")
-        try #require(program.status == 0, "\(program.errors)")
+        try require(program.status == 0, "\(program.errors)")
     }
 
     private func add(_ row: String) throws {
         let program = try workspace.run("query", "a.db", "INSERT INTO t VALUES (?)", row)
-        try #require(program.status == 0, "\(program.errors)")
+        try require(program.status == 0, "\(program.errors)")
     }
 
     private func run(_ verb: String, _ arguments: String...) throws -> Program {
@@ -41,7 +42,7 @@ import Testing
 
     private func object(_ program: Program) throws -> [String: Any] {
         let object = try JSONSerialization.jsonObject(with: program.output)
-        return try #require(object as? [String: Any])
+        return try require(object as? [String: Any])
     }
 
     private func rows(_ name: String) throws -> [String] {
@@ -52,55 +53,55 @@ import Testing
     /// The first and last points in time of each generation.
     private func times() throws -> [(first: String, last: String)] {
         let log = try object(run("mirror-log", "--json"))
-        return try #require(log["generations"] as? [[String: Any]]).map {
-            (try #require($0["first"] as? String), try #require($0["last"] as? String))
+        return try require(log["generations"] as? [[String: Any]]).map {
+            (try require($0["first"] as? String), try require($0["last"] as? String))
         }
     }
 
     // MARK: - Restore
 
     @Test func `the state of any point in time is restored`() throws {
-        var dates = [try #require(try times().last?.last)]
+        var dates = [try require(times().last?.last)]
         for row in ["second", "third"] {
             // The dates of states are milliseconds.
             usleep(20_000)
             try add(row)
             try mirror()
-            dates.append(try #require(try times().last?.last))
+            dates.append(try require(times().last?.last))
         }
         let all = ["first", "second", "third"]
         for (index, date) in dates.enumerated() {
             let program = try restore("b.db", "--at", date, "--force", "--json")
-            #expect(program.status == 0, "\(program.errors)")
-            #expect(try object(program)["date"] as? String == date)
-            #expect(try rows("b.db") == Array(all.prefix(index + 1)), "\(date)")
+            check(program.status, equals: 0, "\(program.errors)")
+            try check(object(program)["date"] as? String, equals: date)
+            try check(rows("b.db"), equals: Array(all.prefix(index + 1)), "\(date)")
         }
         for date in ["-0s", "2999-01-01"] {
-            #expect(try restore("b.db", "--at", date, "--force").status == 0)
-            #expect(try rows("b.db") == all)
+            try check(restore("b.db", "--at", date, "--force").status, equals: 0)
+            try check(rows("b.db"), equals: all)
         }
         let early = try restore("c.db", "--at", "-1d")
-        #expect(early.status == 11 && early.errors.contains("none of that time"), "\(early.errors)")
-        #expect(try restore("c.db", "--at", "yesterday").status == 2)
-        #expect(!workspace.exists("c.db"))
+        check(early.status == 11 && early.errors.contains("none of that time"), "\(early.errors)")
+        try check(restore("c.db", "--at", "yesterday").status, equals: 2)
+        check(!workspace.exists("c.db"))
     }
 
     @Test func `the name is the file's unless another is given`() throws {
         let program = try workspace.run("restore", "a.db", "--from", "store", "--force")
-        #expect(program.status == 0, "\(program.errors)")
-        #expect(program.text.hasPrefix("restored a.db from the mirror \"a.db\", state of 2"))
+        check(program.status, equals: 0, "\(program.errors)")
+        check(program.text.hasPrefix("restored a.db from the mirror \"a.db\", state of 2"))
         let other = try workspace.run("restore", "b.db", "--from", "store")
-        #expect(other.status == 11 && other.errors.contains("no complete mirror \"b.db\""))
+        check(other.status == 11 && other.errors.contains("no complete mirror \"b.db\""))
     }
 
     @Test func `an existing file is replaced only with --force`() throws {
         try workspace.write("mine", to: "b.db")
         let program = try restore("b.db")
-        #expect(
+        check(
             program.status == 12 && program.errors.contains("already exists\nhint: use --force"))
-        #expect(try workspace.read("b.db") == Data("mine".utf8))
-        #expect(try restore("b.db", "--force").status == 0)
-        #expect(try rows("b.db") == ["first"])
+        try check(workspace.read("b.db"), equals: Data("mine".utf8))
+        try check(restore("b.db", "--force").status, equals: 0)
+        try check(rows("b.db"), equals: ["first"])
     }
 
     @Test func `a wrong key restores nothing, and fails the check`() throws {
@@ -108,10 +109,10 @@ import Testing
         let program = try Program(
             ["restore", "b.db", "--key-file", "other", "--raw-key"] + Self.from,
             directory: workspace.path)
-        #expect(program.status == 7 && program.errors.contains("another key"))
-        #expect(program.errors.contains("hint: check the key"))
-        #expect(!workspace.exists("b.db"))
-        #expect(try verify(key: "other").status == 7)
+        check(program.status == 7 && program.errors.contains("another key"))
+        check(program.errors.contains("hint: check the key"))
+        check(!workspace.exists("b.db"))
+        try check(verify(key: "other").status, equals: 7)
     }
 
     @Test func `a missing store and a missing mirror are errors`() throws {
@@ -124,8 +125,8 @@ import Testing
                 let key = verb == "mirror-log" ? "" : "--key-file key --raw-key"
                 let program = try workspace.shell(
                     "securestorage \(verb) --from \(from) --name \(name) \(key)")
-                #expect(program.status == status, "\(verb) \(from)")
-                #expect(program.errors.contains(reason), "\(verb) \(from)")
+                check(program.status == status, "\(verb) \(from)")
+                check(program.errors.contains(reason), "\(verb) \(from)")
             }
         }
     }
@@ -134,26 +135,26 @@ import Testing
 
     @Test func `the log is a table of generations, and needs no key`() throws {
         let program = try run("mirror-log")
-        #expect(program.status == 0, "\(program.errors)")
-        try #require(program.lines.count == 3)
-        #expect(
-            program.lines[0].split(separator: " ")
-                == ["generation", "first", "last", "states", "pages", "objects", "bytes"])
+        check(program.status, equals: 0, "\(program.errors)")
+        try require(program.lines.count == 3)
+        check(
+            program.lines[0].split(separator: " "),
+            equals: ["generation", "first", "last", "states", "pages", "objects", "bytes"])
         let cells = program.lines[2].split(separator: " ")
-        #expect(cells.first == "1" && cells.count == 7 && cells[3] == "1")
+        check(cells.first == "1" && cells.count == 7 && cells[3] == "1")
         // Dates as they are can be given to `--at`.
-        #expect(try restore("b.db", "--at", String(cells[2])).status == 0)
+        try check(restore("b.db", "--at", String(cells[2])).status, equals: 0)
         let url = URL(fileURLWithPath: workspace.file("store")).absoluteString
         let same = try workspace.shell("securestorage mirror-log --from \(url) --name a.db")
-        #expect(same.output == program.output)
+        check(same.output, equals: program.output)
     }
 
     @Test func `a sound mirror is reported as sound`() throws {
         let program = try verify()
-        #expect(program.status == 0 && program.text.hasSuffix(" pages, all sound\n"))
+        check(program.status == 0 && program.text.hasSuffix(" pages, all sound\n"))
         let answer = try object(verify("--json"))
-        #expect(answer["sound"] as? Bool == true && answer["name"] as? String == "a.db")
-        #expect((answer["problems"] as? [Any])?.isEmpty == true)
+        check(answer["sound"] as? Bool == true && answer["name"] as? String == "a.db")
+        check((answer["problems"] as? [Any])?.isEmpty, equals: true)
     }
 
     @Test func `a flipped byte in any object is found, with the status of damage`() throws {
@@ -164,7 +165,7 @@ import Testing
             return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
                 && !isDirectory.boolValue && $0.contains("/")
         }
-        try #require(objects.count >= 3)
+        try require(objects.count >= 3)
         for name in objects {
             let url = store.appendingPathComponent(name)
             let bytes = try Data(contentsOf: url)
@@ -172,15 +173,15 @@ import Testing
             changed[bytes.count - 40] ^= 1
             try changed.write(to: url)
             let program = try verify()
-            #expect(program.status == 7 && program.errors.isEmpty, "\(name)")
-            #expect(program.text.hasPrefix("a.db/"), "\(program.text)")
+            check(program.status == 7 && program.errors.isEmpty, "\(name)")
+            check(program.text.hasPrefix("a.db/"), "\(program.text)")
             let json = try object(verify("--json"))
-            #expect(json["sound"] as? Bool == false)
-            let problems = try #require(json["problems"] as? [[String: Any]])
-            #expect((problems.first?["object"] as? String)?.hasPrefix("a.db/") == true)
-            #expect(try restore("b.db").status == 7 && !workspace.exists("b.db"), "\(name)")
+            check(json["sound"] as? Bool, equals: false)
+            let problems = try require(json["problems"] as? [[String: Any]])
+            check((problems.first?["object"] as? String)?.hasPrefix("a.db/"), equals: true)
+            try check(restore("b.db").status == 7 && !workspace.exists("b.db"), "\(name)")
             try bytes.write(to: url)
         }
-        #expect(try verify().status == 0)
+        try check(verify().status, equals: 0)
     }
 }

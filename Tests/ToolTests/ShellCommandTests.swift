@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The shell's commands, in scripts.
-@Suite struct ShellCommandTests {
+struct ShellCommandTests {
     let workspace: Workspace
 
     init() throws {
@@ -27,9 +28,9 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let program = try shell(command + "\nSELECT 'after';\n")
-        #expect(program.status == status, sourceLocation: sourceLocation)
-        #expect(program.text == "", sourceLocation: sourceLocation)
-        #expect(
+        check(program.status, equals: status, sourceLocation: sourceLocation)
+        check(program.text, equals: "", sourceLocation: sourceLocation)
+        check(
             program.errors.hasPrefix("securestorage: line 1: " + message),
             "\(program.errors)", sourceLocation: sourceLocation)
     }
@@ -79,7 +80,7 @@ import Testing
         ])
     func `rows have the form that .mode names`(_ form: String, _ expected: String) throws {
         let program = try shell(".mode \(form)\nSELECT * FROM note ORDER BY id;\n")
-        #expect(program.text == expected + "\n" && program.errors == "" && program.status == 0)
+        check(program.text == expected + "\n" && program.errors == "" && program.status == 0)
     }
 
     @Test func `.mode names the forms when there is no such one`() throws {
@@ -92,7 +93,7 @@ import Testing
         let rows = try shell(".mode insert other\nSELECT 0.1 + 0.2 AS x UNION ALL SELECT 1e999;\n")
         let back = try shell(
             rows.text + ".headers off\nSELECT x = 0.1 + 0.2 OR x = 1e999 FROM other;\n")
-        #expect(back.lines.suffix(2) == ["1", "1"] && back.status == 0)
+        check(back.lines.suffix(2) == ["1", "1"] && back.status == 0)
     }
 
     @Test func `.nullvalue, .headers and .width change tables`() throws {
@@ -106,7 +107,7 @@ import Testing
             .nullvalue
             SELECT text FROM note WHERE text IS NULL;
             """)
-        #expect(program.lines == ["1      buy milk  2.5", "2             -  X'0…", "NULL"])
+        check(program.lines, equals: ["1      buy milk  2.5", "2             -  X'0…", "NULL"])
         try expectFailure(".width wide", 2, "usage: .width")
     }
 
@@ -119,25 +120,25 @@ import Testing
             "EXPLAIN QUERY PLAN \(join) UNION SELECT 1, 2, 3, 4;\n.explain off\nEXPLAIN QUERY PLAN \(join);\n"
         )
         let lines = program.lines
-        #expect(lines.first == "QUERY PLAN" && lines[1] == "`--COMPOUND QUERY")
-        #expect(lines[2] == "   |--LEFT-MOST SUBQUERY")
-        #expect(lines[3].hasPrefix("   |  |--S") && lines[3].contains("other"))
-        #expect(lines[4].hasPrefix("   |  `--SEARCH note USING"))
-        #expect(lines.contains { $0.hasPrefix("id") && $0.hasSuffix("detail") })
+        check(lines.first == "QUERY PLAN" && lines[1] == "`--COMPOUND QUERY")
+        check(lines[2], equals: "   |--LEFT-MOST SUBQUERY")
+        check(lines[3].hasPrefix("   |  |--S") && lines[3].contains("other"))
+        check(lines[4].hasPrefix("   |  `--SEARCH note USING"))
+        check(lines.contains { $0.hasPrefix("id") && $0.hasSuffix("detail") })
     }
 
     @Test func `.eqp shows the plan before the rows`() throws {
         let program = try shell(".eqp on\nSELECT count(*) FROM note;\nPRAGMA user_version;\n")
-        #expect(program.lines.first == "QUERY PLAN" && program.lines[1].hasPrefix("`--SCAN note"))
-        #expect(program.lines.suffix(6).first == "count(*)")
-        #expect(program.lines.count { $0 == "QUERY PLAN" } == 1)
+        check(program.lines.first == "QUERY PLAN" && program.lines[1].hasPrefix("`--SCAN note"))
+        check(program.lines.suffix(6).first, equals: "count(*)")
+        check(program.lines.count { $0 == "QUERY PLAN" }, equals: 1)
     }
 
     @Test func `the loops of a program are indented`() throws {
         let program = try shell("EXPLAIN SELECT * FROM note;\n")
         let lines = program.lines
-        #expect(lines.contains { $0.contains("  Rewind  ") })
-        #expect(
+        check(lines.contains { $0.contains("  Rewind  ") })
+        check(
             lines.contains { $0.contains("    Column  ") }
                 && lines.contains { $0.contains("  Next  ") })
     }
@@ -147,11 +148,11 @@ import Testing
     @Test func `.once writes one result into a file that only its owner can read`() throws {
         let program = try shell(
             ".mode csv\n.once \"the rows.csv\"\nSELECT id FROM note ORDER BY id;\nSELECT 7;\n")
-        #expect(program.text == "7\r\n7\r\n" && program.status == 0)
-        #expect(try workspace.read("the rows.csv") == Data("id\r\n1\r\n2\r\n".utf8))
+        check(program.text == "7\r\n7\r\n" && program.status == 0)
+        try check(workspace.read("the rows.csv"), equals: Data("id\r\n1\r\n2\r\n".utf8))
         let attributes = try FileManager.default.attributesOfItem(
             atPath: workspace.file("the rows.csv"))
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        check(attributes[.posixPermissions] as? Int, equals: 0o600)
     }
 
     @Test func `.output writes all results until it ends, and acknowledgements elsewhere`() throws {
@@ -164,12 +165,12 @@ import Testing
             .output
             SELECT 7;
             """)
-        #expect(program.lines == ["7", "─", "7"] && program.errors == "ok, 2 rows changed\n")
-        #expect(
-            String(decoding: try workspace.read("rows"), as: UTF8.self)
-                == "id\n──\n 1\n 2\na text\n")
-        #expect(try shell(".output rest\nSELECT 5;\n").status == 0)
-        #expect(workspace.exists("rest"))
+        check(program.lines == ["7", "─", "7"] && program.errors == "ok, 2 rows changed\n")
+        check(
+            String(decoding: try workspace.read("rows"), as: UTF8.self),
+            equals: "id\n──\n 1\n 2\na text\n")
+        try check(shell(".output rest\nSELECT 5;\n").status, equals: 0)
+        check(workspace.exists("rest"))
     }
 
     @Test func `.output and .once leave what exists, unless they are forced`() throws {
@@ -179,15 +180,15 @@ import Testing
         try expectFailure(
             ".output none/rows", 14, "\"none/rows\" cannot be created: No such file or directory")
         try expectFailure(".once", 2, "usage: .once [--force] FILE")
-        #expect(try workspace.read("rows") == Data("mine".utf8))
+        try check(workspace.read("rows"), equals: Data("mine".utf8))
         let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
-        #expect(program.status == 0)
-        #expect(try workspace.read("rows") == Data("a\n─\n1\n".utf8))
+        check(program.status, equals: 0)
+        try check(workspace.read("rows"), equals: Data("a\n─\n1\n".utf8))
     }
 
     @Test func `a failed statement leaves no file of .once`() throws {
-        #expect(try shell(".once rows\nSELECT nonsense;\n").status == 8)
-        #expect(!workspace.exists("rows"))
+        try check(shell(".once rows\nSELECT nonsense;\n").status, equals: 8)
+        check(!workspace.exists("rows"))
     }
 
     @Test func `.import reads a file into a table, or nothing of it`() throws {
@@ -204,8 +205,9 @@ import Testing
             ROLLBACK;
             SELECT count(*) FROM note;
             """)
-        #expect(
-            program.lines == [
+        check(
+            program.lines,
+            equals: [
                 "imported 2 rows into note", "imported 1 row into rows",
                 "imported 1 row into note, not committed yet", "ok, rolled back", "count(*)",
                 "────────", "       4",
@@ -215,7 +217,7 @@ import Testing
         try expectFailure(".import more.txt note", 2, "the file's name does not tell its format")
         try expectFailure(".import --nonsense more.csv", 2, "unknown option \"--nonsense\"")
         try expectFailure(".import", 2, "usage: .import")
-        #expect(try shell(".headers off\nSELECT count(*) FROM other;\n").text == "0\n")
+        try check(shell(".headers off\nSELECT count(*) FROM other;\n").text, equals: "0\n")
     }
 
     @Test func `.read says which file is missing`() throws {
@@ -223,14 +225,14 @@ import Testing
             ".read none.sql", 10, "\"none.sql\" cannot be read: No such file or directory")
         try expectFailure(".read", 2, "usage: .read FILE")
         try workspace.write("SELECT 1 AS a;", to: "with blanks.sql")
-        #expect(try shell(".read with blanks.sql\n").text == "a\n─\n1\n")
-        #expect(try shell(".read \"with blanks.sql\"\n").text == "a\n─\n1\n")
+        try check(shell(".read with blanks.sql\n").text, equals: "a\n─\n1\n")
+        try check(shell(".read \"with blanks.sql\"\n").text, equals: "a\n─\n1\n")
     }
 
     @Test func `.backup and .dump copy the database`() throws {
         let program = try shell(".backup copy.db\n.dump other\n")
-        #expect(program.lines.first == "backed up to copy.db" && program.lines.last == "COMMIT;")
-        #expect(try workspace.run("query", "copy.db", "SELECT count(*) FROM note").status == 0)
+        check(program.lines.first == "backed up to copy.db" && program.lines.last == "COMMIT;")
+        try check(workspace.run("query", "copy.db", "SELECT count(*) FROM note").status, equals: 0)
         try expectFailure(".backup copy.db", 12, "\"copy.db\" already exists")
         try expectFailure(".dump none", 11, "no such table: \"none\"")
     }
@@ -239,18 +241,19 @@ import Testing
 
     @Test func `.indexes, .tables and .databases list names`() throws {
         let program = try shell(".indexes note\n.indexes\n.tables n%\n.databases\n")
-        #expect(
-            Array(program.lines.prefix(4)) == [
+        check(
+            Array(program.lines.prefix(4)),
+            equals: [
                 "by_text", "by_text", "sqlite_autoindex_other_1", "note",
             ])
-        #expect(program.lines[4].hasPrefix("name  file"))
-        #expect(program.lines.contains { $0.hasPrefix("main  /") && $0.hasSuffix("/a.db") })
+        check(program.lines[4].hasPrefix("name  file"))
+        check(program.lines.contains { $0.hasPrefix("main  /") && $0.hasSuffix("/a.db") })
     }
 
     @Test func `.timer says how long a statement takes`() throws {
         let program = try shell(".timer on\nSELECT 1 AS a;\n.timer off\nSELECT 2 AS a;\n")
-        #expect(program.lines.count == 7)
-        #expect(
+        check(program.lines.count, equals: 7)
+        check(
             program.lines[3].firstMatch(of: /^time \d+\.\d{3} s, user \d+\.\d{3}, system \d/) != nil
         )
         try expectFailure(".timer", 2, "usage: .timer on|off")
@@ -259,21 +262,21 @@ import Testing
     @Test(arguments: ["quit", ".quit", "exit", ".exit", "QUIT;", "  exit ;"])
     func `the shell ends with or without a dot`(_ word: String) throws {
         let program = try shell("\(word)\nSELECT 1;\n")
-        #expect(program.status == 0 && program.text == "" && program.errors == "")
+        check(program.status == 0 && program.text == "" && program.errors == "")
     }
 
     @Test func `help lists every command, and explains one`() throws {
         let program = try shell("help\n")
         for name in [".import", ".once", ".timer", ".width", ".quit"] {
-            #expect(program.text.contains(name))
+            check(program.text.contains(name))
         }
-        #expect(try shell(".help mode\n").text.hasPrefix(".mode FORM [TABLE]"))
+        try check(shell(".help mode\n").text.hasPrefix(".mode FORM [TABLE]"))
         try expectFailure(".help nonsense", 2, "\"nonsense\" is not a shell command")
         try expectFailure(".nonsense", 2, "\".nonsense\" is not a shell command")
     }
 
     @Test func `.show lists the settings`() throws {
         let program = try shell(".mode box\n.timer on\n.show\n")
-        #expect(program.lines.contains("mode       box") && program.lines.contains("timer      on"))
+        check(program.lines.contains("mode       box") && program.lines.contains("timer      on"))
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The shell's keys, typed in a terminal.
@@ -79,7 +80,7 @@ import Testing
         let terminal = try start()
         terminal.send("SELECT * FROM host\t\t\t~")
         let shown = try terminal.expect("host~")
-        #expect(!shown.contains("owned"))
+        check(!shown.contains("owned"))
         terminal.send(PseudoTerminal.controlC)
         try terminal.expect("securestorage> ")
         try terminal.leave()
@@ -100,9 +101,9 @@ import Testing
         terminal.send("\u{7f}\u{7f}3;\r")
         try terminal.expect("\n40  3")
         try terminal.leave()
-        #expect(
-            String(decoding: try workspace.read("typed"), as: UTF8.self)
-                == "SELECT 'ready' || '!';\nSELECT 40 AS n,\n\t2;\nSELECT 40 AS n,\n\t3;\n")
+        check(
+            String(decoding: try workspace.read("typed"), as: UTF8.self),
+            equals: "SELECT 'ready' || '!';\nSELECT 40 AS n,\n\t2;\nSELECT 40 AS n,\n\t3;\n")
 
         let next = try start("--history typed")
         // Over what `start` has typed, to the statement before it.
@@ -154,7 +155,7 @@ import Testing
         try terminal.expect("(not found: canary)")
         terminal.send("\u{7}")
         try terminal.leave()
-        #expect(!String(decoding: try workspace.read("typed"), as: UTF8.self).contains("canary"))
+        check(!String(decoding: try workspace.read("typed"), as: UTF8.self).contains("canary"))
     }
 
     // MARK: - Keys
@@ -164,7 +165,7 @@ import Testing
         terminal.send("\u{1b}[200~SELECT 40\n\t+ 2;\nSELECT 50\n+ 1;\n\u{1b}[201~")
         try terminal.expect("+ 1;")
         usleep(200_000)
-        #expect(!terminal.screen.contains("42"))
+        check(!terminal.screen.contains("42"))
         terminal.send("\r")
         try terminal.expect("    42")
         try terminal.expect("    51")
@@ -198,7 +199,7 @@ import Testing
         try terminal.expect("securestorage> ")
         terminal.send("SELECT 1\u{4}\u{4}")
         usleep(300_000)
-        #expect(!terminal.screen.contains("[status"))
+        check(!terminal.screen.contains("[status"))
         terminal.send(PseudoTerminal.controlC)
         try terminal.expect("securestorage> ")
         try terminal.leave()
@@ -227,7 +228,7 @@ import Testing
         )
         try terminal.expect("securestorage> ")
         usleep(200_000)
-        let process = try #require(
+        let process = try require(
             pid_t(String(decoding: workspace.read("pid"), as: UTF8.self).dropLast()))
         kill(process, SIGTERM)
         try terminal.expect("[143]")
@@ -244,7 +245,7 @@ import Testing
             try terminal.expect("key of b.db: ")
             terminal.type(wrong)
             let shown = try terminal.expect("wrong key; try again")
-            #expect(!shown.contains("wrong"))
+            check(!shown.contains("wrong"))
         }
         try terminal.expect("key of b.db: ")
         terminal.type("sesame")

@@ -1,8 +1,9 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
-@Suite struct ShellTests {
+struct ShellTests {
     let workspace: Workspace
     private let shell = "securestorage shell a.db --key-file key --raw-key"
 
@@ -82,8 +83,8 @@ import Testing
 
         // Apart from the script that `script` runs, only the database is new.
         let new = Set(try workspace.names).subtracting(before).filter { !$0.hasPrefix("terminal-") }
-        #expect(new == ["a.db"])
-        #expect(history() == "")
+        check(new, equals: ["a.db"])
+        check(history(), equals: "")
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -115,12 +116,12 @@ import Testing
         try terminal.expect("securestorage> ")
         terminal.type(".quit")
         try terminal.expect("[status 0]")
-        #expect(
-            String(decoding: try workspace.read("typed"), as: UTF8.self)
-                == "SELECT 'of an earlier session';\nSELECT 'remembered';\n.tables\n"
+        check(
+            String(decoding: try workspace.read("typed"), as: UTF8.self),
+            equals: "SELECT 'of an earlier session';\nSELECT 'remembered';\n.tables\n"
                 + "SELECT 'afterwards';\n.quit\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: workspace.file("typed"))
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        check(attributes[.posixPermissions] as? Int, equals: 0o600)
 
         let next = try PseudoTerminal(workspace, keeping)
         try next.expect("securestorage> ")
@@ -135,7 +136,7 @@ import Testing
     func `a file that cannot be a history is left untouched`() throws {
         try workspace.fill("other.db", "CREATE TABLE t (a);")
         let before = try workspace.read("other.db")
-        try #require(
+        try require(
             symlink(workspace.file("other.db"), workspace.file("link")) == 0)
         for name in ["other.db", "link", "none/typed", "."] {
             let terminal = try PseudoTerminal(workspace, shell + " --history \(name)")
@@ -143,15 +144,15 @@ import Testing
             // Some cannot be opened, others are no history.
             try terminal.expect("[status 1")
         }
-        #expect(try workspace.read("other.db") == before)
-        #expect(!workspace.exists("a.db"))
+        try check(workspace.read("other.db"), equals: before)
+        check(!workspace.exists("a.db"))
     }
 
     @Test func `a script has no history`() throws {
         let program = try workspace.run(
             "shell", "a.db", "--history", "typed", input: "SELECT 'of a script';\n")
-        #expect(program.status == 0)
-        #expect(!workspace.exists("typed"))
+        check(program.status, equals: 0)
+        check(!workspace.exists("typed"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -168,9 +169,9 @@ import Testing
             try terminal.expect("securestorage> ")
             terminal.type("SELECT x FROM t;")
             let shown = try terminal.expect("securestorage> ")
-            #expect(!shown.contains("\u{1b}]0") && !shown.contains("\u{9b}"), "\(form)")
-            #expect(!shown.contains("\u{202e}") && !shown.contains("\u{7}"), "\(form)")
-            #expect(shown.contains("owned"), "\(form)")
+            check(!shown.contains("\u{1b}]0") && !shown.contains("\u{9b}"), "\(form)")
+            check(!shown.contains("\u{202e}") && !shown.contains("\u{7}"), "\(form)")
+            check(shown.contains("owned"), "\(form)")
             try terminal.leave()
         }
     }
@@ -184,8 +185,8 @@ import Testing
             workspace, "securestorage query a.db 'SELECT * FROM t' --key-file key --raw-key",
             columns: 40)
         let shown = try terminal.expect("[status 0]")
-        let row = try #require(shown.split(whereSeparator: \.isNewline).last)
-        #expect(row == "1  " + String(repeating: "日本", count: 7) + "日…   end")
+        let row = try require(shown.split(whereSeparator: \.isNewline).last)
+        check(row, equals: "1  " + String(repeating: "日本", count: 7) + "日…   end")
     }
 
     // MARK: - Scripts
@@ -203,21 +204,22 @@ import Testing
             SELECT a FROM t; SELECT m FROM log
             """
         let program = try workspace.run("shell", "a.db", input: script)
-        #expect(program.errors == "")
-        #expect(
-            program.lines == [
+        check(program.errors, equals: "")
+        check(
+            program.lines,
+            equals: [
                 "ok", "ok", "ok", "ok, 1 row changed", "a", "──────────", "it's; here", "m",
                 "────────────", "a;it's; here", "end;",
             ])
-        #expect(program.status == 0)
+        check(program.status, equals: 0)
     }
 
     @Test func `a script stops at its first error, which names the line`() throws {
         let program = try workspace.run(
             "shell", "a.db", input: "CREATE TABLE t (a);\n\nSELECT nonsense;\nDROP TABLE t;\n")
-        #expect(program.status == 8)
-        #expect(program.errors.hasPrefix("securestorage: line 3: no such column: nonsense"))
-        #expect(try workspace.run("query", "a.db", "SELECT count(*) FROM t").status == 0)
+        check(program.status, equals: 8)
+        check(program.errors.hasPrefix("securestorage: line 3: no such column: nonsense"))
+        try check(workspace.run("query", "a.db", "SELECT count(*) FROM t").status, equals: 0)
     }
 
     @Test func `commands show the schema and change the output mode`() throws {
@@ -236,8 +238,9 @@ import Testing
                 .quit
                 SELECT 4;
                 """)
-        #expect(
-            program.lines == [
+        check(
+            program.lines,
+            equals: [
                 "t", "v", "CREATE TABLE t (a);", "1", "[", #"{"x":2}"#, "]", "x = 3",
             ])
     }
@@ -246,22 +249,22 @@ import Testing
         try workspace.write("SELECT 1 AS a;\n.mode csv\nSELECT 2 AS a", to: "good.sql")
         try workspace.write("\nnonsense;\n", to: "bad.sql")
         try workspace.write(".read loop.sql\n", to: "loop.sql")
-        #expect(
-            try workspace.run("shell", "a.db", input: ".read good.sql\n").text
-                == "a\n─\n1\na\r\n2\r\n")
+        try check(
+            workspace.run("shell", "a.db", input: ".read good.sql\n").text,
+            equals: "a\n─\n1\na\r\n2\r\n")
         let bad = try workspace.run("shell", "a.db", input: ".read bad.sql\n")
-        #expect(bad.status == 8 && bad.errors.contains("bad.sql, line 2: near \"nonsense\""))
+        check(bad.status == 8 && bad.errors.contains("bad.sql, line 2: near \"nonsense\""))
         let loop = try workspace.run("shell", "a.db", input: ".read loop.sql\n")
-        #expect(loop.status == 1 && loop.errors.contains("more than 10 levels deep"))
-        #expect(try workspace.run("shell", "a.db", input: ".read none\n").status == 10)
+        check(loop.status == 1 && loop.errors.contains("more than 10 levels deep"))
+        try check(workspace.run("shell", "a.db", input: ".read none\n").status, equals: 10)
     }
 
     @Test func `a transaction that is left open is rolled back with status 1`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a);")
         let program = try workspace.run(
             "shell", "a.db", input: "BEGIN; INSERT INTO t VALUES (1);\n")
-        #expect(program.status == 1 && program.errors.contains("rolled back"))
-        #expect(program.text == "")
-        #expect(try workspace.run("query", "a.db", "SELECT * FROM t").text == "")
+        check(program.status == 1 && program.errors.contains("rolled back"))
+        check(program.text, equals: "")
+        try check(workspace.run("query", "a.db", "SELECT * FROM t").text, equals: "")
     }
 }

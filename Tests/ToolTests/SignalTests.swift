@@ -1,10 +1,11 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Tests of signals to a program that is at work: it ends with 128 plus the signal's number, and
 /// leaves nothing of what it has begun.
-@Suite(.timeLimit(.minutes(10))) struct SignalTests {
+struct SignalTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
@@ -67,7 +68,7 @@ import Testing
                 try fillLarge()
             }
             if command.hasPrefix("encrypt") {
-                try #require(
+                try require(
                     workspace.shell("securestorage decrypt a.db plain.db \(Self.key)").status == 0)
             }
             let before = try names()
@@ -75,33 +76,33 @@ import Testing
                 let program = try interrupt(
                     "\(command) \(key)", with: signal)
                 let errors = String(decoding: try workspace.read("err"), as: UTF8.self)
-                #expect(program.lines == ["\(status)"], "\(signal): \(program.text)\(errors)")
-                #expect(try workspace.read("out").isEmpty, "\(signal)")
-                #expect(try names() == before, "\(signal)")
+                check(program.lines, equals: ["\(status)"], "\(signal): \(program.text)\(errors)")
+                try check(workspace.read("out").isEmpty, "\(signal)")
+                try check(names(), equals: before, "\(signal)")
                 for file in ["out", "err"] {
                     try FileManager.default.removeItem(atPath: workspace.file(file))
                 }
             }
             // The key and the rows are as they were.
-            let check = try workspace.shell(
+            let counted = try workspace.shell(
                 "securestorage query a.db 'SELECT count(*) AS c FROM t' --csv \(key)")
-            #expect(check.text == "c\r\n40000\r\n", "\(check.errors)")
+            check(counted.text, equals: "c\r\n40000\r\n", "\(counted.errors)")
         }
 
         @Test(arguments: ["restore b.db", "mirror-verify"])
         func `work on a mirror ends in the same way`(_ verb: String) throws {
             try fillLarge()
             let mirror = try workspace.run("mirror", "a.db", "--to", "store", "--once")
-            try #require(mirror.status == 0, "\(mirror.errors)")
+            try require(mirror.status == 0, "\(mirror.errors)")
             let before = try names()
             for (signal, status) in Self.signals {
                 let program = try interrupt(
                     "\(verb) --from store --name a.db \(Self.key)", with: signal)
-                #expect(program.lines == ["\(status)"], "\(signal): \(program.text)")
+                check(program.lines, equals: ["\(status)"], "\(signal): \(program.text)")
                 for file in ["out", "err"] {
                     try FileManager.default.removeItem(atPath: workspace.file(file))
                 }
-                #expect(try names() == before, "\(signal)")
+                try check(names(), equals: before, "\(signal)")
             }
         }
 
@@ -118,7 +119,7 @@ import Testing
                 until grep -q ok out; do sleep 0.02; done
                 kill -\(signal) $program; wait $program; echo $?
                 """)
-            #expect(program.lines.last == "\(status)", "\(program.text)\(program.errors)")
+            check(program.lines.last, equals: "\(status)", "\(program.text)\(program.errors)")
         }
 
         private static let endless =
@@ -146,9 +147,9 @@ import Testing
                 kill -\(signal) $program; wait $program; echo $?
                 cat err; securestorage query a.db "SELECT x FROM t" --json-lines \(Self.key)
                 """)
-            #expect(
-                program.lines
-                    == ["\(status)", "securestorage: line 2: interrupted", "{\"x\":\"begun\"}"])
+            check(
+                program.lines,
+                equals: ["\(status)", "securestorage: line 2: interrupted", "{\"x\":\"begun\"}"])
         }
 
         @Test(arguments: signals.indices)
@@ -167,7 +168,7 @@ import Testing
                 until grep -q '^State:.*sleeping' /proc/$program/status; do sleep 0.02; done
                 kill -\(signal) $program; wait $program; echo $?; cat err
                 """)
-            #expect(program.lines == ["\(status)", "securestorage: line 1: interrupted"])
+            check(program.lines, equals: ["\(status)", "securestorage: line 1: interrupted"])
         }
 
         @Test(arguments: signals.indices)
@@ -180,8 +181,8 @@ import Testing
                 try workspace.write(script, to: "script")
                 let before = try names()
                 let program = try interrupt("shell a.db \(Self.key) < script", with: signal)
-                #expect(program.lines == ["\(status)"], "\(script)")
-                #expect(try names() == before, "\(script)")
+                check(program.lines, equals: ["\(status)"], "\(script)")
+                try check(names(), equals: before, "\(script)")
             }
         }
 
@@ -204,18 +205,19 @@ import Testing
                     securestorage query b.db "SELECT count(*) AS c FROM t" \
                         --json-lines \(Self.key)
                 """)
-            #expect(program.lines == ["\(status)", "{\"c\":40000}"], "\(program.errors)")
+            check(program.lines, equals: ["\(status)", "{\"c\":40000}"], "\(program.errors)")
         }
     #endif
 
     @Test func `an error in JSON names the signal`() throws {
         try fillLarge()
         let program = try interrupt("verify a.db --json \(Self.key)", with: "TERM")
-        #expect(program.lines == ["143"])
+        check(program.lines, equals: ["143"])
         let errors = String(decoding: try workspace.read("err"), as: UTF8.self)
-        #expect(
-            errors
-                == "{\"code\":\"signal\",\"message\":\"interrupted; nothing was changed\",\"status\":143}\n"
+        check(
+            errors,
+            equals:
+                "{\"code\":\"signal\",\"message\":\"interrupted; nothing was changed\",\"status\":143}\n"
         )
     }
 

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
-@Suite struct StatementScannerTests {
+struct StatementScannerTests {
     private struct Sample: Decodable {
         let text: String
         let isComplete: Bool
@@ -16,9 +17,9 @@ import Testing
     }
 
     @Test func `a statement ends where sqlite3_complete says`() throws {
-        let file = try #require(Bundle.module.url(forResource: "statements", withExtension: "json"))
+        let file = try require(Bundle.module.url(forResource: "statements", withExtension: "json"))
         let samples = try JSONDecoder().decode([Sample].self, from: Data(contentsOf: file))
-        #expect(samples.count == 1000 && samples.count { $0.isComplete } == 400)
+        check(samples.count == 1000 && samples.count { $0.isComplete } == 400)
         for sample in samples {
             var scanner = StatementScanner()
             var hasEnded = false
@@ -29,19 +30,20 @@ import Testing
             // A word ends at the byte after it.
             _ = scanner.ends(with: UInt8(ascii: "\n"))
             let isComplete = hasEnded && !scanner.hasStatement && !scanner.isInside
-            #expect(isComplete == sample.isComplete, "\(sample.text.debugDescription)")
+            check(isComplete, equals: sample.isComplete, "\(sample.text.debugDescription)")
         }
     }
 
     @Test func `statements have the numbers of the lines at which they begin`() throws {
         var statements = Statements()
         var all = try statements.take("\n\nSELECT 1;\n-- a\nSELECT\n2; SELECT 3;;\n\n'4;\n".utf8)
-        #expect(statements.isInStatement)
+        check(statements.isInStatement)
         all += try statements.take("'; /* ; */ ; five".utf8)
         if let last = try statements.finish() { all.append(last) }
-        #expect(all.map(\.line) == [3, 4, 6, 8, 9])
-        #expect(
-            all.map(\.sql) == [
+        check(all.map(\.line), equals: [3, 4, 6, 8, 9])
+        check(
+            all.map(\.sql),
+            equals: [
                 "SELECT 1;", "-- a\nSELECT\n2;", "SELECT 3;", "'4;\n';", "five",
             ])
     }
@@ -51,9 +53,9 @@ import Testing
             ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한글", 4), ("👩‍👩‍👧", 2), ("🇩🇪", 2),
             ("❤\u{fe0f}", 2), ("❤", 1), ("\u{200b}", 0), ("ａ", 2), ("✓", 1), ("–", 1),
         ] {
-            #expect(DisplayWidth.of(text) == width, "\(text)")
+            check(DisplayWidth.of(text), equals: width, "\(text)")
         }
-        #expect(DisplayWidth.cut("日本語", to: 5) == "日本…")
-        #expect(DisplayWidth.cut("日本語", to: 6) == "日本語")
+        check(DisplayWidth.cut("日本語", to: 5), equals: "日本…")
+        check(DisplayWidth.cut("日本語", to: 6), equals: "日本語")
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Replays the transcripts in `Docs/Tool.md`.
-@Suite struct TranscriptTests {
+struct TranscriptTests {
     /// A command and the output documented for it.
     private struct Step {
         let command: String
@@ -50,7 +51,7 @@ import Testing
         let isSame =
             lines.count == step.output.count
             && zip(lines, step.output).allSatisfy { matches($0, $1) }
-        #expect(
+        check(
             isSame,
             "\(step.command)\nshows:\n\(lines.joined(separator: "\n"))\ninstead of:\n\(step.output.joined(separator: "\n"))"
         )
@@ -72,15 +73,15 @@ import Testing
                 current.append(line)
             }
         }
-        try #require(shown.count == steps.count)
+        try require(shown.count == steps.count)
         for (step, lines) in zip(steps, shown) { Self.compare(step, lines) }
-        #expect(steps.count >= 15)
+        check(steps.count >= 15)
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
     func `the session of the shell shows the documented output`() throws {
         let workspace = try Workspace()
-        let step = try #require(try Self.steps().first { $0.isTyped })
+        let step = try require(Self.steps().first { $0.isTyped })
         // A dumb terminal receives only the characters, which can be compared.
         let terminal = try PseudoTerminal(
             workspace, "export TERM=dumb; \(step.command)", columns: 120)

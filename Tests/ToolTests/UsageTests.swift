@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite struct UsageTests {
+struct UsageTests {
     let workspace: Workspace
     private static let verbs = [
         "info", "query", "shell", "browse", "import", "export", "rekey", "kv", "kv list", "kv get",
@@ -16,9 +17,9 @@ import Testing
     @Test(arguments: verbs)
     func `the help of each verb contains examples`(_ verb: String) throws {
         let program = try workspace.shell("securestorage \(verb) --help")
-        #expect(program.status == 0 && program.errors == "")
-        #expect(program.text.contains("EXAMPLES\n  ") && program.text.contains("USAGE:"))
-        #expect(program.text.contains("securestorage \(verb) "))
+        check(program.status == 0 && program.errors == "")
+        check(program.text.contains("EXAMPLES\n  ") && program.text.contains("USAGE:"))
+        check(program.text.contains("securestorage \(verb) "))
     }
 
     @Test(arguments: [
@@ -37,16 +38,16 @@ import Testing
     func `wrong usage ends with status 2 and a message`(_ arguments: String) throws {
         try workspace.write("a\n", to: "data")
         let program = try workspace.shell("securestorage \(arguments) < /dev/null")
-        #expect(program.status == 2, "\(program.text)")
+        check(program.status, equals: 2, "\(program.text)")
         let begin = arguments.contains("--json") ? "{\"code\":\"usage\"" : "securestorage: "
-        #expect(program.errors.hasPrefix(begin) && program.text == "")
-        #expect(try workspace.names == ["data", "key"])
+        check(program.errors.hasPrefix(begin) && program.text == "")
+        try check(workspace.names, equals: ["data", "key"])
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
     func `a completion script can be generated`(_ name: String) throws {
         let program = try workspace.shell("securestorage --generate-completion-script \(name)")
-        #expect(program.status == 0 && program.text.contains("securestorage"))
+        check(program.status == 0 && program.text.contains("securestorage"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -54,6 +55,6 @@ import Testing
         let terminal = try PseudoTerminal(
             workspace, #"securestorage info $'a\e]0;owned\a.db' --key-file key --raw-key"#)
         let shown = try terminal.expect("[status 10]")
-        #expect(shown.contains(#"\x1b]0;owned\x07"#) && !shown.contains("\u{1b}]0;owned"))
+        check(shown.contains(#"\x1b]0;owned\x07"#) && !shown.contains("\u{1b}]0;owned"))
     }
 }

@@ -12,7 +12,6 @@ import TestSupport
     /// memory.
     ///
     /// SECURESTORAGE_DAMAGES=10000 tries that many in total; the default is smaller.
-    @Suite(.timeLimit(.minutes(30)))
     struct DamageTests {
         static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 1200)
 
@@ -27,8 +26,8 @@ import TestSupport
                 // work does not.
                 let before = peakMemory()
                 let slowest = try Self.run(kind, count: Self.count / Kind.allCases.count)
-                #expect(slowest < .seconds(2))
-                #expect(peakMemory() - before < 256 << 20)
+                check(slowest < .seconds(2))
+                check(peakMemory() - before < 256 << 20)
             }
         }
 
@@ -49,7 +48,7 @@ import TestSupport
                 let start = ThreadTime.now
                 let wasTaken = try target.take(bytes)
                 slowest = max(slowest, ThreadTime.now - start)
-                #expect(!wasTaken, "\(kind), seed \(seed), round \(round)")
+                check(!wasTaken, "\(kind), seed \(seed), round \(round)")
             }
             return slowest
         }

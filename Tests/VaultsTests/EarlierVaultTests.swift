@@ -8,13 +8,13 @@ import Testing
 @testable import Vaults
 
 /// Vaults that an earlier version made: they open, and the next unlock brings them up to date.
-@Suite(.timeLimit(.minutes(60))) struct EarlierVaultTests {
+struct EarlierVaultTests {
     /// The files of a vault, in a directory for one test.
     private final class Earlier: Sendable {
         let url: URL
 
         init(_ name: String) throws {
-            let fixture = try #require(
+            let fixture = try require(
                 Bundle.module.url(forResource: "vaults-1", withExtension: "json"))
             let vaults = try JSONDecoder().decode(
                 [String: [String: Data]].self, from: Data(contentsOf: fixture))
@@ -47,7 +47,7 @@ import Testing
 
     private static func isUpgradedLevels(_ directory: URL) throws -> Bool {
         let keys = try FileKeyStore(directory: directory.appendingPathComponent("keys"))
-        let name = try #require(try keys.names().first { $0.hasSuffix(".l2-key") })
+        let name = try require(keys.names().first { $0.hasSuffix(".l2-key") })
         guard let record = try? WrappedKey(bytes: keys.read(name).copied) else { return false }
         if case .password = record.origin { return true }
         return false
@@ -56,17 +56,17 @@ import Testing
     @Test func `a data vault opens, and then takes the password in any spelling`() throws {
         let earlier = try Earlier("dataVault")
         let vault = try Self.dataVault(earlier.url.path)
-        #expect(try !Self.isUpgraded(vault))
-        #expect(try vault.passwordPolicy.retryDelay == 0)
-        #expect(vaultCode { try vault.unlock(password: "pa\u{308}ssword 1") } == 5)
-        #expect(try vault.triesLeft == 4)
+        try check(!Self.isUpgraded(vault))
+        try check(vault.passwordPolicy.retryDelay, equals: 0)
+        check(vaultCode { try vault.unlock(password: "pa\u{308}ssword 1") }, equals: 5)
+        try check(vault.triesLeft, equals: 4)
         try vault.unlock(password: "p\u{e4}ssword 1")
-        #expect(try vault.getString("token") == "secret value")
-        #expect(try Self.isUpgraded(vault))
-        #expect(try vault.triesLeft == 5)
+        try check(vault.getString("token"), equals: "secret value")
+        try check(Self.isUpgraded(vault))
+        try check(vault.triesLeft, equals: 5)
         vault.lock()
         try vault.unlock(password: "pa\u{308}ssword 1")
-        #expect(try vault.getString("token") == "secret value")
+        try check(vault.getString("token"), equals: "secret value")
     }
 
     @Test func `a vault in levels opens, and then takes the password in any spelling`() throws {
@@ -77,13 +77,13 @@ import Testing
             try vault.authWith(password: SecretBytes(utf8: text))
         }
         #expect(throws: SecureVaultError.self) { try auth("pa\u{308}ssword 2") }
-        #expect(try !Self.isUpgradedLevels(earlier.url))
+        try check(!Self.isUpgradedLevels(earlier.url))
         try auth("p\u{e4}ssword 2")
-        #expect(try Self.isUpgradedLevels(earlier.url))
+        try check(Self.isUpgradedLevels(earlier.url))
         try auth("pa\u{308}ssword 2")
         let credentials = try vault.websiteCredentialsFor(domain: "example.org")
-        #expect(credentials.map(\.account.username) == ["ada"])
-        #expect(credentials.first?.password == SecretBytes(utf8: "hunter two"))
+        check(credentials.map(\.account.username), equals: ["ada"])
+        check(credentials.first?.password, equals: SecretBytes(utf8: "hunter two"))
     }
 
     @Test func `a kill during the upgrade of a data vault loses nothing`() async throws {
@@ -106,8 +106,8 @@ import Testing
             let vault = try Self.dataVault(earlier.url.path)
             if try Self.isUpgraded(vault) { upgraded += 1 }
             try await vault.unlock(password: "p\u{e4}ssword 1")
-            #expect(try vault.getString("token") == "secret value", "round \(round)")
-            #expect(try Self.isUpgraded(vault))
+            try check(vault.getString("token"), equals: "secret value", "round \(round)")
+            try check(Self.isUpgraded(vault))
         }
         SuddenDeath.report("kills of upgrades of data vaults: \(kills), \(upgraded) were complete")
     }
@@ -137,7 +137,7 @@ import Testing
             vault.lock()
             try vault.authWith(password: SecretBytes(utf8: "pa\u{308}ssword 2"))
             let credentials = try vault.websiteCredentialsFor(domain: "example.org")
-            #expect(credentials.first?.password == SecretBytes(utf8: "hunter two"))
+            check(credentials.first?.password, equals: SecretBytes(utf8: "hunter two"))
         }
         SuddenDeath.report(
             "kills of upgrades of vaults in levels: \(kills), \(upgraded) were complete")

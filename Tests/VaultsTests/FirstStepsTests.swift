@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The programs with which the guides begin, run as a new user runs them.
-@Suite(.timeLimit(.minutes(10))) struct FirstStepsTests {
+struct FirstStepsTests {
     private let directory = FileManager.default.temporaryDirectory
         .appendingPathComponent("FirstStepsTests-\(UUID().uuidString)").path
 
@@ -22,20 +22,20 @@ import Testing
     ) throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let first = try run(program, typing: "correct horse")
-        #expect(first.status == 0)
-        #expect(first.output == "Password:\n\(created)\n")
+        check(first.status, equals: 0)
+        check(first.output, equals: "Password:\n\(created)\n")
         let second = try run(program, typing: "correct horse")
-        #expect(second.status == 0)
-        #expect(second.output.hasSuffix("\n\(opened)\n"))
+        check(second.status, equals: 0)
+        check(second.output.hasSuffix("\n\(opened)\n"))
         let wrong = try run(program, typing: "wrong horse")
-        #expect(wrong.status == 1)
-        #expect(wrong.output.contains("wrong password") || wrong.output.contains("is wrong"))
-        #expect(!wrong.output.contains(opened))
+        check(wrong.status, equals: 1)
+        check(wrong.output.contains("wrong password") || wrong.output.contains("is wrong"))
+        check(!wrong.output.contains(opened))
     }
 
     @Test func `the first program of keys opens with this machine's key`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        #expect(try run("FirstKeys", typing: "correct horse").status == 0)
-        #expect(try run("FirstKeys", typing: "").output.hasSuffix("The note is: buy milk\n"))
+        try check(run("FirstKeys", typing: "correct horse").status, equals: 0)
+        try check(run("FirstKeys", typing: "").output.hasSuffix("The note is: buy milk\n"))
     }
 }

@@ -38,7 +38,7 @@ struct StepProgram {
                 "-swift-version", "6", "-warnings-as-errors", "-module-name", "Notebook",
                 "-o", draft.path,
             ] + paths + Self.importing() + Self.linking() + ["@\(objects.path)"])
-        try #require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
+        try require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
         _ = rename(draft.path, file.path)
     }
 

@@ -10,7 +10,7 @@ enum ForeignFile {
     /// Returns where the fixtures are in the test bundle.
     static var folder: URL {
         get throws {
-            try #require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
+            try require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
         }
     }
 
@@ -39,7 +39,7 @@ func onOtherThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) thro
         done.signal()
     }
     done.wait()
-    return try #require(result).get()
+    return try require(result).get()
 }
 
 extension TemporaryDatabase {

@@ -8,7 +8,7 @@ import TestSupport
 
 /// Records that another program wrote from the documented tables: a change that breaks these tests
 /// breaks files.
-@Suite(.timeLimit(.minutes(10))) struct FormatTests {
+struct FormatTests {
     private struct Records: Decodable {
         let device, dataKey, set, derived, valueOfRow, valueOfText, stream, emptyStream: HexBytes
         let longStreamSalt, longStreamDigest: HexBytes
@@ -18,7 +18,7 @@ import TestSupport
     private let key: DataEncryptionKey
 
     init() throws {
-        let url = try #require(
+        let url = try require(
             Bundle.module.url(
                 forResource: "records", withExtension: "json", subdirectory: "Vectors"))
         records = try JSONDecoder().decode(Records.self, from: Data(contentsOf: url))
@@ -28,7 +28,7 @@ import TestSupport
 
     @Test func `a set written by another program unwraps with each of its keys`() throws {
         let set = try WrappedKeySet(bytes: Data(records.set.bytes))
-        #expect(Array(set.bytes) == records.set.bytes)
+        check(Array(set.bytes), equals: records.set.bytes)
         let device = try KeyEncryptionKey(
             name: "device", bytes: SecretBytes(copying: records.device.bytes))
         let keys = try [
@@ -38,18 +38,18 @@ import TestSupport
                 with: PasswordKey("zo\u{eb} \u{d55c}\u{2003}\u{fb01} \u{c5}", name: "typed")),
         ]
         for key in keys {
-            #expect(try key.material.secret() == SecretBytes(copying: records.dataKey.bytes))
+            try check(key.material.secret(), equals: SecretBytes(copying: records.dataKey.bytes))
         }
     }
 
     @Test func `values sealed by another program open in their places`() throws {
         let hello = try key.open(
             Data(records.valueOfRow.bytes), table: "people", column: "secret", row: -7)
-        #expect(hello == Data("hello".utf8))
+        check(hello, equals: Data("hello".utf8))
         let empty = try key.open(
             Data(records.valueOfText.bytes), table: "people", column: "secret",
             row: "zo\u{eb}")
-        #expect(empty.isEmpty)
+        check(empty.isEmpty)
     }
 
     @Test func `streams sealed by another program open`() throws {
@@ -61,8 +61,8 @@ import TestSupport
             while let part = try reader.read() { opened.append(part) }
             return opened
         }
-        #expect(try open(records.stream, "context") == Data("hello".utf8))
-        #expect(try open(records.emptyStream, "").isEmpty)
+        try check(open(records.stream, "context"), equals: Data("hello".utf8))
+        try check(open(records.emptyStream, "").isEmpty)
     }
 
     @Test func `a stream of two chunks matches another program's byte by byte`() throws {
@@ -74,11 +74,11 @@ import TestSupport
         let sealed =
             try Data(header) + cipher.seal(data.prefix(65_536), isLast: false)
             + cipher.seal(data.dropFirst(65_536), isLast: true)
-        #expect(Array(SHA256.hash(data: sealed)) == records.longStreamDigest.bytes)
+        check(Array(SHA256.hash(data: sealed)), equals: records.longStreamDigest.bytes)
     }
 
     @Test func `a derived key matches the one that another program derives`() throws {
-        #expect(
-            try key.derivedKey(for: "database") == SecretBytes(copying: records.derived.bytes))
+        try check(
+            key.derivedKey(for: "database"), equals: SecretBytes(copying: records.derived.bytes))
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct KeyHolderTests {
+struct KeyHolderTests {
     /// A clock that a test sets, since a test cannot wait for hours.
     private final class ManualClock: IdleClock, @unchecked Sendable {
         // @unchecked: `time` and `reading` are only touched under `lock`.
@@ -30,14 +31,14 @@ import Testing
         holder.hold(key)
         for _ in 0..<5 {
             clock.advance(by: .seconds(299))
-            #expect(try holder.withKey(\.name) == "data")
+            try check(holder.withKey(\.name), equals: "data")
         }
         clock.advance(by: .seconds(299))
-        #expect(holder.isHolding)
+        check(holder.isHolding)
         clock.advance(by: .seconds(1))
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
-        #expect(!holder.isHolding)
-        #expect(key.isCleared)
+        check(!holder.isHolding)
+        check(key.isCleared)
     }
 
     @Test func `a clock may drop the key of the holder that reads it`() throws {
@@ -46,7 +47,7 @@ import Testing
         holder.hold(try .random(name: "data"))
         clock.whenRead { [weak holder] in holder?.drop() }
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
-        #expect(!holder.isHolding)
+        check(!holder.isHolding)
         clock.whenRead(nil)
     }
 
@@ -56,10 +57,10 @@ import Testing
         holder.hold(try .random(name: "data"))
         for _ in 0..<9 {
             clock.advance(by: .seconds(1))
-            #expect(holder.isHolding)
+            check(holder.isHolding)
         }
         clock.advance(by: .seconds(1))
-        #expect(!holder.isHolding)
+        check(!holder.isHolding)
     }
 
     @Test func `a key in use is not dropped, and its idle time starts when the use ends`() throws {
@@ -68,13 +69,13 @@ import Testing
         holder.hold(try .random(name: "data"))
         try holder.withKey { key in
             clock.advance(by: .seconds(3_600))
-            #expect(holder.isHolding)
-            #expect(!key.isCleared)
+            check(holder.isHolding)
+            check(!key.isCleared)
         }
         clock.advance(by: .seconds(9))
-        #expect(holder.isHolding)
+        check(holder.isHolding)
         clock.advance(by: .seconds(1))
-        #expect(!holder.isHolding)
+        check(!holder.isHolding)
     }
 
     @Test func `dropping a key, replacing it or releasing its holder clears it`() throws {
@@ -82,15 +83,15 @@ import Testing
         var holder: KeyHolder? = KeyHolder(idleTime: .seconds(60))
         holder?.hold(keys[0])
         holder?.hold(keys[0])
-        #expect(!keys[0].isCleared)
+        check(!keys[0].isCleared)
         holder?.hold(keys[1])
-        #expect(keys[0].isCleared && !keys[1].isCleared)
+        check(keys[0].isCleared && !keys[1].isCleared)
         holder?.drop()
         holder?.drop()
-        #expect(keys[1].isCleared)
+        check(keys[1].isCleared)
         holder?.hold(keys[2])
         holder = nil
-        #expect(keys[2].isCleared)
+        check(keys[2].isCleared)
     }
 
     @Test func `an idle key is cleared without a call`() async throws {
@@ -98,7 +99,7 @@ import Testing
         let key = try DataEncryptionKey.random(name: "data")
         holder.hold(key)
         for _ in 0..<500 where !key.isCleared { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(key.isCleared)
+        check(key.isCleared)
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
     }
 
@@ -117,7 +118,7 @@ import Testing
                                 let sealed = try holder.withKey {
                                     try $0.seal(Data(), table: "t", column: "c", row: 1)
                                 }
-                                #expect(sealed.count == DataEncryptionKey.valueOverhead)
+                                check(sealed.count, equals: DataEncryptionKey.valueOverhead)
                             } catch EnvelopeError.locked {
                             } catch EnvelopeError.cleared {
                             }
@@ -133,19 +134,19 @@ import Testing
     func `no idle time is too short or too long`(_ idleTime: Duration) throws {
         let holder = KeyHolder(idleTime: idleTime)
         holder.hold(try .random(name: "data"))
-        #expect(holder.isHolding == (idleTime > .zero))
+        check(holder.isHolding, equals: (idleTime > .zero))
     }
 
     @Test func `the system clock advances, and includes sleep`() async throws {
         let clock = SystemIdleClock()
         let before = clock.now
         try await Task.sleep(for: .milliseconds(50))
-        #expect(clock.now - before >= .milliseconds(50))
+        check(clock.now - before >= .milliseconds(50))
         #if os(Linux)
             // The time since boot, including sleep.
             let text = try String(contentsOfFile: "/proc/uptime", encoding: .utf8)
-            let uptime = try #require(text.split(separator: " ").first.flatMap { Double($0) })
-            #expect(abs(clock.now / .seconds(1) - uptime) < 5)
+            let uptime = try require(text.split(separator: " ").first.flatMap { Double($0) })
+            check(abs(clock.now / .seconds(1) - uptime) < 5)
         #endif
     }
 }

@@ -8,7 +8,7 @@ import TestSupport
     @testable import SecureKeys
 
     /// What remains of keys in the memory of the process; each test runs in a separate process.
-    @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10))) struct MemoryTests {
+    @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {
         @Test
         func `after clear, no data, wrapping or value key is in memory, and no opened secret`()
             async
@@ -179,7 +179,7 @@ import TestSupport
         static func expectNone(_ needles: [Needle]) throws {
             for (number, needle) in needles.enumerated() {
                 let count = try needle.countInProcess()
-                #expect(count == 0, "needle \(number)")
+                check(count, equals: 0, "needle \(number)")
             }
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import SecureKeys
 
 /// How passwords that look alike are told apart, and those that are alike are one.
-@Suite(.timeLimit(.minutes(10))) struct PasswordFormTests {
+struct PasswordFormTests {
     private func wrapped(_ password: PasswordKey) throws -> WrappedKey {
         try WrappedKey(wrapping: .random(name: "data"), with: password.makeKey())
     }
@@ -72,24 +72,25 @@ import Testing
         throws
     {
         struct Records: Decodable { let set, dataKey: HexBytes }
-        let url = try #require(
+        let url = try require(
             Bundle.module.url(
                 forResource: "records", withExtension: "json", subdirectory: "Vectors"))
         let records = try JSONDecoder().decode(Records.self, from: Data(contentsOf: url))
         var set = try WrappedKeySet(bytes: Data(records.set.bytes))
-        #expect(set.records[1].needsUpgrade)
+        check(set.records[1].needsUpgrade)
         let password = try key("p\u{e4}ssword")
         let (opened, changed) = try set.upgrade(unlocking: password)
-        #expect(changed)
+        check(changed)
         guard case .password(let parameters, _) = set.records[1].origin else {
             Issue.record("still \(set.records[1].origin)")
             return
         }
-        #expect(
-            parameters == (try ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4)))
+        check(
+            parameters,
+            equals: (try ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4)))
         let again = try WrappedKeySet(bytes: set.bytes).unwrap(
             with: PasswordKey("pa\u{308}ssword"))
-        #expect(try again.material.secret() == opened.material.secret())
-        #expect(try set.upgrade(unlocking: password).changed == false)
+        try check(again.material.secret(), equals: opened.material.secret())
+        try check(set.upgrade(unlocking: password).changed, equals: false)
     }
 }

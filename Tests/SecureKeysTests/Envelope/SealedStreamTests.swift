@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct SealedStreamTests {
+struct SealedStreamTests {
     private let key: DataEncryptionKey
     private static let chunk = SealedStream.chunkLength
     private static let header = 4 + 1 + 1 + 4 + 16
@@ -19,16 +19,17 @@ import TestSupport
         let data = Self.data(count)
         for part in [1 << 20, 10_007, 65_536] {
             let sealed = try seal(data, parts: part)
-            #expect(sealed.count == Self.header + count + 16 * max(1, (count + 65_535) / 65_536))
-            #expect(try open(sealed, parts: part == 10_007 ? 777 : .max) == data)
+            check(
+                sealed.count, equals: Self.header + count + 16 * max(1, (count + 65_535) / 65_536))
+            try check(open(sealed, parts: part == 10_007 ? 777 : .max), equals: data)
         }
     }
 
     @Test func `two streams of the same data share only the start of the header`() throws {
         let (one, two) = try (seal(Self.data(100)), seal(Self.data(100)))
-        #expect(one.prefix(10) == two.prefix(10))
-        #expect(one.dropFirst(10).prefix(16) != two.dropFirst(10).prefix(16))
-        #expect(one.suffix(100) != two.suffix(100))
+        check(one.prefix(10), equals: two.prefix(10))
+        check(one.dropFirst(10).prefix(16) != two.dropFirst(10).prefix(16))
+        check(one.suffix(100) != two.suffix(100))
     }
 
     @Test func `a stream truncated anywhere is an error`() throws {
@@ -38,7 +39,7 @@ import TestSupport
         }
         for count in borders + [0, 1, 5, 6, 10, sealed.count - 1, sealed.count - 16] {
             guard count >= 0, count < sealed.count else { continue }
-            #expect(isDamage(envelopeError { _ = try open(sealed.prefix(count)) }), "\(count)")
+            check(isDamage(envelopeError { _ = try open(sealed.prefix(count)) }), "\(count)")
         }
     }
 
@@ -49,23 +50,23 @@ import TestSupport
         let chunks = stride(from: Self.header, to: sealed.count, by: length).map {
             sealed[$0..<min($0 + length, sealed.count)]
         }
-        #expect(chunks.count == 5)
-        #expect(try open(header + chunks.joined()).count == 4 * Self.chunk + 10)
+        check(chunks.count, equals: 5)
+        try check(open(header + chunks.joined()).count, equals: 4 * Self.chunk + 10)
         for order in [
             [1, 0, 2, 3, 4], [0, 1, 3, 2, 4], [0, 1, 2, 4], [1, 2, 3, 4], [0, 1, 2, 3],
             [0, 0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 4], [0, 1, 2, 3, 3, 4], [4], [0, 1, 2, 3, 4, 0], [],
         ] {
             let moved = header + Data(order.map { chunks[$0] }.joined())
-            #expect(isDamage(envelopeError { _ = try open(moved) }), "\(order)")
+            check(isDamage(envelopeError { _ = try open(moved) }), "\(order)")
         }
         for extra in [Data([0]), Data(repeating: 0, count: 16), sealed, header] {
-            #expect(isDamage(envelopeError { _ = try open(sealed + extra) }))
+            check(isDamage(envelopeError { _ = try open(sealed + extra) }))
         }
         // Chunks of another stream with the same key.
         let other = try seal(Self.data(4 * Self.chunk + 10))
         let mixed = sealed.prefix(Self.header + length) + other.dropFirst(Self.header + length)
-        #expect(isDamage(envelopeError { _ = try open(mixed) }))
-        #expect(
+        check(isDamage(envelopeError { _ = try open(mixed) }))
+        check(
             isDamage(
                 envelopeError { _ = try open(header + other.dropFirst(Self.header)) }))
     }
@@ -84,12 +85,12 @@ import TestSupport
 
     @Test func `another key, key name or context does not open a stream`() throws {
         let sealed = try seal(Self.data(10), context: Data("backup 7".utf8))
-        #expect(try open(sealed, context: Data("backup 7".utf8)) == Self.data(10))
+        try check(open(sealed, context: Data("backup 7".utf8)), equals: Self.data(10))
         for context in ["backup 8", "", "backup 7 "] {
-            #expect(isDamage(envelopeError { _ = try open(sealed, context: Data(context.utf8)) }))
+            check(isDamage(envelopeError { _ = try open(sealed, context: Data(context.utf8)) }))
         }
         let other = try DataEncryptionKey.random(name: "data")
-        #expect(
+        check(
             isDamage(
                 envelopeError {
                     _ = try open(sealed, context: Data("backup 7".utf8), with: other)
@@ -103,7 +104,7 @@ import TestSupport
         for bit in 0..<(Self.header * 8) {
             var changed = sealed
             changed[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect(isDamage(envelopeError { _ = try open(changed) }), "bit \(bit)")
+            check(isDamage(envelopeError { _ = try open(changed) }), "bit \(bit)")
         }
     }
 
@@ -125,14 +126,14 @@ import TestSupport
 
         sealed[sealed.count - 1] ^= 1
         let reader = try SealedStreamReader(with: key, from: SealedBytes.source(sealed))
-        #expect(isDamage(envelopeError { _ = try reader.read() }))
+        check(isDamage(envelopeError { _ = try reader.read() }))
         #expect(throws: EnvelopeError.streamEnded) { try reader.read() }
         sealed[sealed.count - 1] ^= 1
         let good = try SealedStreamReader(with: key, from: SealedBytes.source(sealed))
-        #expect(good.keyName == "data")
-        #expect(try good.read() == Data([1]))
-        #expect(try good.read() == nil)
-        #expect(try good.read() == nil)
+        check(good.keyName, equals: "data")
+        try check(good.read(), equals: Data([1]))
+        try check(good.read() == nil)
+        try check(good.read() == nil)
     }
 
     @Test func `files are sealed and opened, and the key may be cleared once a stream has begun`()
@@ -154,14 +155,14 @@ import TestSupport
             handle("plain", writing: false), to: handle("sealed", writing: true), with: key)
         try SealedStream.open(
             handle("sealed", writing: false), to: handle("opened", writing: true), with: key)
-        #expect(try Data(contentsOf: folder.appendingPathComponent("opened")) == data)
+        try check(Data(contentsOf: folder.appendingPathComponent("opened")), equals: data)
         let sealed = try Data(contentsOf: folder.appendingPathComponent("sealed"))
-        #expect(sealed.range(of: data.prefix(32)) == nil)
+        check(sealed.range(of: data.prefix(32)) == nil)
         let reader = try SealedStreamReader(with: key, from: SealedBytes.source(sealed))
         key.clear()
         var read = Data()
         while let part = try reader.read() { read.append(part) }
-        #expect(read == data)
+        check(read, equals: data)
     }
 
     // MARK: -
@@ -186,7 +187,7 @@ import TestSupport
         let reader = try SealedStreamReader(
             with: other ?? key, context: context, from: SealedBytes.source(sealed, parts: parts))
         while let part = try reader.read() {
-            #expect(part.count <= Self.chunk)
+            check(part.count <= Self.chunk)
             opened.append(part)
         }
         return opened

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct SealedValueTests {
+struct SealedValueTests {
     private let key: DataEncryptionKey
 
     init() throws { key = try .random(name: "data") }
@@ -15,15 +15,15 @@ import TestSupport
         let value = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         for row in [1, -1, .integer(.max), "", "a\0b"] as [RowIdentity] {
             let sealed = try key.seal(value, table: "t", column: "c", row: row)
-            #expect(sealed.count == count + DataEncryptionKey.valueOverhead)
-            #expect(try key.open(sealed, table: "t", column: "c", row: row) == value)
+            check(sealed.count, equals: count + DataEncryptionKey.valueOverhead)
+            try check(key.open(sealed, table: "t", column: "c", row: row), equals: value)
             let secret = try key.openSecret(sealed, table: "t", column: "c", row: row)
-            #expect(secret == SecretBytes(copying: value))
+            check(secret, equals: SecretBytes(copying: value))
             let again = try key.seal(secret, table: "t", column: "c", row: row)
-            #expect(again != sealed)
-            #expect(try key.open(again, table: "t", column: "c", row: row) == value)
+            check(again != sealed)
+            try check(key.open(again, table: "t", column: "c", row: row), equals: value)
         }
-        #expect(DataEncryptionKey.valueOverhead == 41)
+        check(DataEncryptionKey.valueOverhead, equals: 41)
     }
 
     @Test func `a value does not open in any other place`() throws {
@@ -75,10 +75,10 @@ import TestSupport
     @Test func `a value that is a slice of other data opens as well`() throws {
         let sealed = try key.seal(Data([1, 2, 3]), table: "t", column: "c", row: 1)
         let slice = (Data([9, 9]) + sealed + Data([9]))[2..<(2 + sealed.count)]
-        #expect(try key.open(slice, table: "t", column: "c", row: 1) == Data([1, 2, 3]))
+        try check(key.open(slice, table: "t", column: "c", row: 1), equals: Data([1, 2, 3]))
         let value = Data([9, 1, 2])[1...]
         let again = try key.seal(value, table: "t", column: "c", row: 1)
-        #expect(try key.open(again, table: "t", column: "c", row: 1) == Data([1, 2]))
+        try check(key.open(again, table: "t", column: "c", row: 1), equals: Data([1, 2]))
     }
 
     @Test func `threads may share a key`() async throws {
@@ -91,8 +91,8 @@ import TestSupport
                             Data("\(task) \(number)".utf8), RowIdentity.integer(Int64(number))
                         )
                         let sealed = try key.seal(value, table: "t", column: "c", row: row)
-                        #expect(
-                            try key.open(sealed, table: "t", column: "c", row: row) == value)
+                        try check(
+                            key.open(sealed, table: "t", column: "c", row: row), equals: value)
                     }
                 }
             }

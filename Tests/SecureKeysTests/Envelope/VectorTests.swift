@@ -1,11 +1,12 @@
 import Crypto
 import Foundation
 @testable import SecureStorage
+import TestSupport
 import Testing
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct VectorTests {
+struct VectorTests {
     private struct Sealing: Decodable {
         let tcId: Int
         let key, iv, aad, msg, ct, tag: HexBytes
@@ -14,18 +15,18 @@ import Testing
 
     @Test func `AES-256-GCM passes the Wycheproof tests`() throws {
         let vectors = try Vectors.load("wycheproof_aes_256_gcm", as: Sealing.self)
-        #expect(vectors.count == 66)
+        check(vectors.count, equals: 66)
         for vector in vectors {
             let key = SymmetricKey(data: vector.key.bytes)
             let box = Data(vector.iv.bytes + vector.ct.bytes + vector.tag.bytes)
             let opened = AESGCM.open(box, key: key, authenticating: vector.aad.bytes)
             let expected = vector.result == "valid" ? Data(vector.msg.bytes) : nil
-            #expect(opened == expected, "test \(vector.tcId)")
+            check(opened, equals: expected, "test \(vector.tcId)")
             guard vector.result == "valid" else { continue }
             let sealed = try AESGCM.seal(
                 vector.msg.bytes, key: key, nonce: vector.iv.bytes,
                 authenticating: vector.aad.bytes)
-            #expect(sealed == box, "test \(vector.tcId)")
+            check(sealed, equals: box, "test \(vector.tcId)")
         }
     }
 
@@ -35,16 +36,16 @@ import Testing
 
     @Test func `XAES-256-GCM gives the published ciphertexts`() throws {
         let vectors = try Vectors.load("c2sp_xaes_256_gcm", as: ExtendedSealing.self)
-        #expect(vectors.count == 2)
+        check(vectors.count, equals: 2)
         for vector in vectors {
             let cipher = try ExtendedNonceCipher(key: SymmetricKey(data: vector.key.bytes))
             let sealed = try cipher.seal(
                 vector.plaintext.bytes, authenticating: vector.aad.bytes, after: [7],
                 nonce: vector.nonce.bytes)
-            #expect(Array(sealed) == [7] + vector.nonce.bytes + vector.ciphertext.bytes)
-            #expect(
-                try cipher.open(sealed.dropFirst(), authenticating: vector.aad.bytes)
-                    == Data(vector.plaintext.bytes))
+            check(Array(sealed), equals: [7] + vector.nonce.bytes + vector.ciphertext.bytes)
+            try check(
+                cipher.open(sealed.dropFirst(), authenticating: vector.aad.bytes),
+                equals: Data(vector.plaintext.bytes))
         }
     }
 
@@ -52,7 +53,7 @@ import Testing
         var (source, digest) = (Shake128(), Shake128())
         for iteration in 0..<10_000 {
             let (key, nonce) = (source.squeeze(32), source.squeeze(24))
-            if iteration == 0 { #expect(key.prefix(3) == [0x7f, 0x9c, 0x2b]) }
+            if iteration == 0 { check(key.prefix(3), equals: [0x7f, 0x9c, 0x2b]) }
             let plaintext = source.squeeze(Int(source.squeeze(1)[0]))
             let context = source.squeeze(Int(source.squeeze(1)[0]))
             let cipher = try ExtendedNonceCipher(key: SymmetricKey(data: key))
@@ -61,7 +62,7 @@ import Testing
             digest.absorb(sealed.dropFirst(24))
         }
         let expected = "e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939"
-        #expect(digest.squeeze(32).map { String(format: "%02x", $0) }.joined() == expected)
+        check(digest.squeeze(32).map { String(format: "%02x", $0) }.joined(), equals: expected)
     }
 
     private struct Expansion: Decodable {
@@ -74,17 +75,17 @@ import Testing
     @Test(arguments: ["rfc5869_hkdf_sha256", "wycheproof_hkdf_sha256"])
     func `HKDF gives the published keys`(_ file: String) throws {
         let vectors = try Vectors.load(file, as: Expansion.self)
-        #expect(vectors.count >= 3)
+        check(vectors.count >= 3)
         for vector in vectors where vector.result ?? "valid" == "valid" {
             let secret = SecretBytes(copying: vector.ikm.bytes)
             let key = KeyDerivation.hkdf(
                 secret, salt: vector.salt.bytes, info: vector.info.bytes)
             let expected = Array(vector.okm.bytes.prefix(32))
-            #expect(key.withUnsafeBytes { Array($0.prefix(expected.count)) } == expected)
+            check(key.withUnsafeBytes { Array($0.prefix(expected.count)) }, equals: expected)
             guard let prk = vector.prk else { continue }
             let expanded = KeyDerivation.expand(
                 SecretBytes(copying: prk.bytes), info: vector.info.bytes)
-            #expect(expanded.withUnsafeBytes { Array($0) } == expected)
+            check(expanded.withUnsafeBytes { Array($0) }, equals: expected)
         }
     }
 
@@ -95,7 +96,7 @@ import Testing
 
     @Test func `scrypt gives the published keys`() throws {
         let vectors = try Vectors.load("rfc7914_scrypt", as: Stretching.self)
-        #expect(vectors.count == 4)
+        check(vectors.count, equals: 4)
         #if DEBUG
             let mostCost = 1 << 14
         #else
@@ -106,7 +107,7 @@ import Testing
                 SecretBytes(copying: vector.password.bytes), salt: vector.salt.bytes,
                 cost: vector.cost, blockSize: vector.blockSize, parallelism: vector.parallelism,
                 length: vector.key.bytes.count)
-            #expect(key.withUnsafeBytes { Array($0) } == vector.key.bytes)
+            check(key.withUnsafeBytes { Array($0) }, equals: vector.key.bytes)
         }
     }
 
@@ -118,7 +119,7 @@ import Testing
 
     @Test func `PBKDF2, which derives database keys, gives the published keys`() throws {
         let vectors = try Vectors.load("pbkdf2", as: Rounds.self)
-        #expect(vectors.count == 7)
+        check(vectors.count, equals: 7)
         for vector in vectors {
             var cipher = CipherConfiguration()
             cipher.kdfIterations = vector.iterations
@@ -127,7 +128,7 @@ import Testing
             let key = try EncryptionKey.passphrase(passphrase)
                 .derived(salt: vector.salt.bytes, cipher: cipher).key
             let expected = Array(vector.key.bytes.prefix(32))
-            #expect(key.withUnsafeBytes { Array($0.prefix(expected.count)) } == expected)
+            check(key.withUnsafeBytes { Array($0.prefix(expected.count)) }, equals: expected)
         }
     }
 }

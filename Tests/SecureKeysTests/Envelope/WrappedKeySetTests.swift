@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct WrappedKeySetTests {
+struct WrappedKeySetTests {
     private let data: DataEncryptionKey
     private let device: KeyEncryptionKey
     private let password: PasswordKey
@@ -20,9 +20,10 @@ import TestSupport
     @Test func `device, password and recovery code all unwrap the same key`() throws {
         let set = try full()
         let read = try WrappedKeySet(bytes: set.bytes)
-        #expect(read == set)
-        #expect(
-            read.records.map(\.keyEncryptionKeyName) == ["device", "password", "recovery code"])
+        check(read, equals: set)
+        check(
+            read.records.map(\.keyEncryptionKeyName),
+            equals: ["device", "password", "recovery code"])
         try expectUnwraps(read, with: device)
         try expectUnwraps(read, with: password)
         try expectUnwraps(read, with: code)
@@ -68,13 +69,15 @@ import TestSupport
         let new = try KeyEncryptionKey.random(name: "device")
         try set.rewrap(from: device, to: new)
         try expectUnwraps(set, with: new)
-        #expect(set.records[0] != before.records[0])
-        #expect(set.records[1...] == before.records[1...])
+        check(set.records[0] != before.records[0])
+        check(set.records[1...], equals: before.records[1...])
         #expect(throws: EnvelopeError.wrongKey(name: "device")) { try set.unwrap(with: device) }
         let tablet = try KeyEncryptionKey.random(name: "tablet")
         try set.rewrap(from: new, to: tablet)
         try expectUnwraps(set, with: tablet)
-        #expect(set.records.map(\.keyEncryptionKeyName) == ["tablet", "password", "recovery code"])
+        check(
+            set.records.map(\.keyEncryptionKeyName),
+            equals: ["tablet", "password", "recovery code"])
     }
 
     @Test func `a failed operation leaves the set unchanged`() throws {
@@ -95,21 +98,21 @@ import TestSupport
         #expect(throws: EnvelopeError.otherDataKey(name: "data")) {
             try set.add(tablet, for: .random(name: "data"))
         }
-        #expect(set == before)
+        check(set, equals: before)
     }
 
     @Test func `a password is derived again when the default cost has risen`() throws {
         var set = try WrappedKeySet(wrapping: data, with: password)
-        #expect(try ScryptParameters.cheapest.needsUpgrade)
-        #expect(!ScryptParameters.default.needsUpgrade)
-        #expect(set.records[0].needsUpgrade)
-        #expect(try !WrappedKey(wrapping: data, with: device).needsUpgrade)
-        #expect(try set.upgrade(unlocking: password).changed == false)
+        try check(ScryptParameters.cheapest.needsUpgrade)
+        check(!ScryptParameters.default.needsUpgrade)
+        check(set.records[0].needsUpgrade)
+        try check(!WrappedKey(wrapping: data, with: device).needsUpgrade)
+        try check(set.upgrade(unlocking: password).changed, equals: false)
         let better = try ScryptParameters(costExponent: 15, blockSize: 8, parallelism: 2)
         let today = PasswordKey("hunter2", parameters: better)
         let (key, changed) = try set.upgrade(unlocking: today)
-        #expect(changed)
-        #expect(try key.material.secret() == data.material.secret())
+        check(changed)
+        try check(key.material.secret(), equals: data.material.secret())
         guard case .password(better, _) = set.records[0].origin else {
             Issue.record("\(set.records[0].origin)")
             return
@@ -123,7 +126,7 @@ import TestSupport
     @Test func `a set holds at most 32 records`() throws {
         var set = try WrappedKeySet(wrapping: data, with: device)
         for number in 1..<32 { try set.add(KeyEncryptionKey.random(name: "\(number)"), for: data) }
-        #expect(try WrappedKeySet(bytes: set.bytes) == set)
+        try check(WrappedKeySet(bytes: set.bytes), equals: set)
         guard
             case .limitReached = envelopeError({
                 try set.add(KeyEncryptionKey.random(name: "one more"), for: data)
@@ -140,7 +143,7 @@ import TestSupport
         let other = try WrappedKeySet(wrapping: .random(name: "data"), with: device)
         var bytes = set.bytes
         let (from, to) = (other.records[0].bytes, set.records[0].bytes)
-        let range = try #require(bytes.range(of: to))
+        let range = try require(bytes.range(of: to))
         bytes.replaceSubrange(range, with: from)
         let mixed = try WrappedKeySet(bytes: SealedBytes.withChecksum(bytes))
         guard case .damaged = envelopeError({ _ = try mixed.unwrap(with: device) }) else {
@@ -161,8 +164,8 @@ import TestSupport
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let key = try set.unwrap(with: source)
-        #expect(
-            try key.material.secret() == data.material.secret(), sourceLocation: sourceLocation)
-        #expect(key.name == "data", sourceLocation: sourceLocation)
+        try check(
+            key.material.secret(), equals: data.material.secret(), sourceLocation: sourceLocation)
+        check(key.name, equals: "data", sourceLocation: sourceLocation)
     }
 }

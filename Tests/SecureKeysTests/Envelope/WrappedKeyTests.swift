@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import SecureKeys
 
-@Suite(.timeLimit(.minutes(10))) struct WrappedKeyTests {
+struct WrappedKeyTests {
     private let data: DataEncryptionKey
     private let device: KeyEncryptionKey
 
@@ -18,10 +18,10 @@ import TestSupport
     @Test func `a wrapped key round-trips through its bytes`() throws {
         let record = try WrappedKey(wrapping: data, with: device)
         let read = try WrappedKey(bytes: record.bytes)
-        #expect(read == record)
+        check(read, equals: record)
         let unwrapped = try read.unwrap(with: device)
-        #expect(unwrapped.name == "data")
-        #expect(try unwrapped.material.secret() == data.material.secret())
+        check(unwrapped.name, equals: "data")
+        try check(unwrapped.material.secret(), equals: data.material.secret())
     }
 
     @Test func `a wrong key is distinguished from damage`() throws {
@@ -65,8 +65,8 @@ import TestSupport
         let (one, two) = try (
             WrappedKey(wrapping: data, with: device), WrappedKey(wrapping: data, with: device)
         )
-        #expect(one.box.prefix(12) != two.box.prefix(12))
-        #expect(one.box.dropFirst(12).prefix(32) != two.box.dropFirst(12).prefix(32))
+        check(one.box.prefix(12) != two.box.prefix(12))
+        check(one.box.dropFirst(12).prefix(32) != two.box.dropFirst(12).prefix(32))
     }
 
     @Test func `the longest and the shortest record are within the bounds`() throws {
@@ -74,11 +74,11 @@ import TestSupport
         let longest = try WrappedKey(
             wrapping: .random(name: name),
             with: PasswordKey("a", name: name, parameters: .cheapest).makeKey())
-        #expect(longest.bytes.count == WrappedKey.lengths.upperBound)
-        #expect(try WrappedKey(bytes: longest.bytes) == longest)
+        check(longest.bytes.count, equals: WrappedKey.lengths.upperBound)
+        try check(WrappedKey(bytes: longest.bytes), equals: longest)
         let shortest = try WrappedKey(wrapping: .random(name: "a"), with: .random(name: "b"))
-        #expect(shortest.bytes.count == WrappedKey.lengths.lowerBound)
-        #expect(try WrappedKey(bytes: shortest.bytes) == shortest)
+        check(shortest.bytes.count, equals: WrappedKey.lengths.lowerBound)
+        try check(WrappedKey(bytes: shortest.bytes), equals: shortest)
     }
 
     @Test func `the bytes follow the documented format`() throws {
@@ -86,8 +86,8 @@ import TestSupport
         let header =
             Array("SSWK".utf8) + [1, 0, 4] + Array("data".utf8) + [6] + Array("device".utf8)
         let bytes = [UInt8](record.bytes)
-        #expect(bytes.starts(with: header))
-        #expect(bytes.count == header.count + 12 + 32 + 16 + 8)
+        check(bytes.starts(with: header))
+        check(bytes.count, equals: header.count + 12 + 32 + 16 + 8)
         // What another implementation of that table and the two standards would do.
         let nonce = bytes[header.count..<(header.count + 12)]
         let box = try AES.GCM.SealedBox(
@@ -96,8 +96,8 @@ import TestSupport
             tag: bytes[(header.count + 44)..<(header.count + 60)])
         let key = try AES.GCM.open(
             box, using: SymmetricKey(data: device.secret()), authenticating: header)
-        #expect(try SecretBytes(copying: key) == data.material.secret())
-        #expect(SHA256.hash(data: bytes.dropLast(8)).prefix(8).elementsEqual(bytes.suffix(8)))
+        try check(SecretBytes(copying: key), equals: data.material.secret())
+        check(SHA256.hash(data: bytes.dropLast(8)).prefix(8).elementsEqual(bytes.suffix(8)))
     }
 
     /// Returns the record with the first occurrence of a text replaced, and a matching checksum.
@@ -105,7 +105,7 @@ import TestSupport
         _ old: String, by new: String, in bytes: Data
     ) throws -> Data {
         var bytes = bytes
-        let range = try #require(bytes.range(of: Data(old.utf8)))
+        let range = try require(bytes.range(of: Data(old.utf8)))
         bytes.replaceSubrange(range, with: Data(new.utf8))
         return SealedBytes.withChecksum(bytes)
     }

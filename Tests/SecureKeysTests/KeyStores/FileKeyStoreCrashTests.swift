@@ -5,7 +5,6 @@ import Testing
 import TestSupport
 
 /// Tests of kills, full disks, and concurrent processes.
-@Suite(.timeLimit(.minutes(10)))
 struct FileKeyStoreCrashTests {
     let folder: KeyFolder
 
@@ -34,7 +33,7 @@ struct FileKeyStoreCrashTests {
                 ] in
                 let store = try FileKeyStore(directory: URL(fileURLWithPath: path))
                 let file = open(journal, O_WRONLY)
-                try #require(file >= 0)
+                try require(file >= 0)
                 Thread.detachNewThread {
                     usleep(delay)
                     kill(getpid(), SIGKILL)
@@ -47,13 +46,14 @@ struct FileKeyStoreCrashTests {
                     pwrite(file, &number, 1, 0)
                 }
             }
-            let acknowledged = try #require(Data(contentsOf: journal).first)
-            let found = try #require(store.read("k").uniformByte)
-            #expect(found == acknowledged || found == acknowledged % 200 + 1)
-            #expect(try store.names() == ["k"])
+            let acknowledged = try require(Data(contentsOf: journal).first)
+            let found = try require(store.read("k").uniformByte)
+            check(found == acknowledged || found == acknowledged % 200 + 1)
+            try check(store.names(), equals: ["k"])
             drafts += try folder.fileNames().count - 1
             try store.store(.uniform(0), forName: "k")
-            #expect(try folder.fileNames().count == 1, "leftovers of the killed process are gone")
+            try check(
+                folder.fileNames().count, equals: 1, "leftovers of the killed process are gone")
         }
         if Self.kills != nil { print("kills of stores: \(drafts) left a draft") }
     }
@@ -63,10 +63,10 @@ struct FileKeyStoreCrashTests {
         for name in [".new-", ".new-0", ".new-\(UUID().uuidString)"] {
             try Data("half of a".utf8).write(to: folder.url.appendingPathComponent(name))
         }
-        #expect(try store.names() == [])
-        #expect(try folder.fileNames().count == 3)
+        try check(store.names(), equals: [])
+        try check(folder.fileNames().count, equals: 3)
         try store.remove("absent")
-        #expect(try folder.fileNames() == [])
+        try check(folder.fileNames(), equals: [])
     }
 
     @Test func `a full disk leaves the old secret and no draft`() async throws {
@@ -87,11 +87,11 @@ struct FileKeyStoreCrashTests {
                     keyStoreError { try store.store(secret, forName: "k") },
                     keyStoreError { try store.insert(secret, forName: "other") },
                 ]
-                #expect(errors.map { $0?.kind } == [.unavailable, .unavailable])
+                check(errors.map { $0?.kind }, equals: [.unavailable, .unavailable])
             }
         }
-        #expect(try store.read("k") == .uniform(1))
-        #expect(try folder.fileNames().count == 1)
+        try check(store.read("k"), equals: .uniform(1))
+        try check(folder.fileNames().count, equals: 1)
     }
 
     @Test func `when eight processes insert, one wins and all read its secret`() async throws {
@@ -110,7 +110,7 @@ struct FileKeyStoreCrashTests {
                         var found: [UInt8] = []
                         for round in 0..<50 {
                             let secret = try store.read("k\(round)") { .uniform(UInt8(number)) }
-                            found.append(try #require(secret.uniformByte))
+                            found.append(try require(secret.uniformByte))
                         }
                         try Data(found).write(to: URL(fileURLWithPath: "\(results)/\(number)"))
                     }
@@ -120,12 +120,12 @@ struct FileKeyStoreCrashTests {
         let found = try results.fileNames().map {
             try Data(contentsOf: results.url.appendingPathComponent($0))
         }
-        #expect(found.count == 8)
-        #expect(Set(found).count == 1)
+        check(found.count, equals: 8)
+        check(Set(found).count, equals: 1)
         let store = try folder.store()
-        #expect(try store.names().count == 50)
+        try check(store.names().count, equals: 50)
         for round in 0..<50 {
-            #expect(try store.read("k\(round)").uniformByte == found.first?[round])
+            try check(store.read("k\(round)").uniformByte, equals: found.first?[round])
         }
     }
 
@@ -133,17 +133,17 @@ struct FileKeyStoreCrashTests {
         let store = try folder.store()
         try store.store(.uniform(1), forName: "k")
         let holder = open(folder.path, O_RDONLY | O_CLOEXEC)
-        try #require(holder >= 0 && flock(holder, LOCK_EX) == 0)
-        #expect(try store.read("k") == .uniform(1), "reading needs no lock")
+        try require(holder >= 0 && flock(holder, LOCK_EX) == 0)
+        try check(store.read("k"), equals: .uniform(1), "reading needs no lock")
         let start = Date()
         let error = keyStoreError { try store.store(.uniform(2), forName: "k") }
-        #expect(error?.kind == .unavailable)
-        #expect((9...60).contains(Date().timeIntervalSince(start)))
+        check(error?.kind, equals: .unavailable)
+        check((9...60).contains(Date().timeIntervalSince(start)))
         // Unlock explicitly: children forked by other tests may hold the descriptor.
         flock(holder, LOCK_UN)
         close(holder)
         try store.store(.uniform(2), forName: "k")
-        #expect(try store.read("k") == .uniform(2))
+        try check(store.read("k"), equals: .uniform(2))
     }
 
     #if os(Linux)
@@ -153,7 +153,7 @@ struct FileKeyStoreCrashTests {
                 // Only those of the folder: the process may open others in the meantime.
                 var descriptors: [String] { Descriptors.paths.filter { $0.hasPrefix(path) } }
                 let own = open(path, O_RDONLY | O_CLOEXEC)
-                #expect(descriptors.count == 1, "the folder's path is not its real path")
+                check(descriptors.count, equals: 1, "the folder's path is not its real path")
                 close(own)
                 for _ in 0..<100 {
                     try store.store(.uniform(1), forName: "k")
@@ -163,7 +163,7 @@ struct FileKeyStoreCrashTests {
                     _ = keyStoreError { _ = try store.read("absent") }
                     try store.remove("k")
                 }
-                #expect(descriptors == [])
+                check(descriptors, equals: [])
             }
         }
     #endif

@@ -4,7 +4,6 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
 struct FileKeyStoreTests {
     let folder: KeyFolder
     let store: FileKeyStore
@@ -16,7 +15,7 @@ struct FileKeyStoreTests {
 
     private func mode(_ path: String) throws -> mode_t {
         var status = stat()
-        try #require(lstat(path, &status) == 0)
+        try require(lstat(path, &status) == 0)
         return status.st_mode & 0o7777
     }
 
@@ -33,17 +32,17 @@ struct FileKeyStoreTests {
     @Test func `a file has the documented bytes and the documented name`() throws {
         let secret = SecretBytes(copying: Data((0..<32).map { UInt8($0) }))
         try store.store(secret, forName: "database key")
-        #expect(try folder.fileNames() == [Self.fileName])
+        try check(folder.fileNames(), equals: [Self.fileName])
         let bytes = try Data(contentsOf: folder.url.appendingPathComponent(Self.fileName))
-        #expect(bytes.map { String(format: "%02x", $0) }.joined() == Self.written)
-        #expect(try folder.store().read("database key") == secret)
+        check(bytes.map { String(format: "%02x", $0) }.joined(), equals: Self.written)
+        try check(folder.store().read("database key"), equals: secret)
     }
 
     @Test func `no part of a name gets into a path`() throws {
         for name in KeyStoreCheck.hostileNames { try store.store(.uniform(1), forName: name) }
         let names = try folder.fileNames()
-        #expect(names.count == KeyStoreCheck.hostileNames.count)
-        #expect(names.allSatisfy { $0.utf8.count == 68 && $0.lowercased() == $0 })
+        check(names.count, equals: KeyStoreCheck.hostileNames.count)
+        check(names.allSatisfy { $0.utf8.count == 68 && $0.lowercased() == $0 })
     }
 
     // MARK: - Damage
@@ -58,11 +57,11 @@ struct FileKeyStoreTests {
                 bytes[position] ^= 1 << bit
                 try Self.overwrite(path, bytes)
                 let error = keyStoreError { _ = try store.read("k") }
-                #expect(error?.kind == .damaged, "byte \(position), bit \(bit)")
+                check(error?.kind, equals: .damaged, "byte \(position), bit \(bit)")
             }
         }
         try Self.overwrite(path, whole)
-        #expect(try store.read("k") == .uniform(7))
+        try check(store.read("k"), equals: .uniform(7))
     }
 
     @Test func `every truncation and every extra byte is detected`() throws {
@@ -71,11 +70,13 @@ struct FileKeyStoreTests {
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         for length in 0..<whole.count {
             try Self.overwrite(path, whole.prefix(length))
-            #expect(keyStoreError { _ = try store.read("k") }?.kind == .damaged, "\(length) bytes")
+            check(
+                keyStoreError { _ = try store.read("k") }?.kind, equals: .damaged, "\(length) bytes"
+            )
         }
         for count in [1, 32, 100_000] {
             try Self.overwrite(path, whole + Data(count: count))
-            #expect(keyStoreError { _ = try store.read("k") }?.kind == .damaged)
+            check(keyStoreError { _ = try store.read("k") }?.kind, equals: .damaged)
         }
     }
 
@@ -84,15 +85,16 @@ struct FileKeyStoreTests {
     {
         try store.store(.uniform(7), forName: "k")
         try Self.overwrite(folder.onlyFile(), Data(count: 100))
-        #expect(
-            keyStoreError { _ = try store.read("k", orInsert: { .uniform(8) }) }?.kind == .damaged)
-        #expect(
-            keyStoreError { try store.insert(.uniform(8), forName: "k") }
-                == .alreadyExists(name: "k"))
-        #expect(keyStoreError { _ = try store.names() }?.kind == .damaged)
-        #expect(try store.remove("k"))
-        #expect(keyStoreError { _ = try store.read("k") }?.kind == .notFound)
-        #expect(try store.names() == [])
+        check(
+            keyStoreError { _ = try store.read("k", orInsert: { .uniform(8) }) }?.kind,
+            equals: .damaged)
+        check(
+            keyStoreError { try store.insert(.uniform(8), forName: "k") },
+            equals: .alreadyExists(name: "k"))
+        check(keyStoreError { _ = try store.names() }?.kind, equals: .damaged)
+        try check(store.remove("k"))
+        check(keyStoreError { _ = try store.read("k") }?.kind, equals: .notFound)
+        try check(store.names(), equals: [])
     }
 
     @Test func `a secret's file under another secret's name is damage`() throws {
@@ -100,11 +102,11 @@ struct FileKeyStoreTests {
         let a = try folder.onlyFile()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: a))
         try store.store(.uniform(2), forName: "b")
-        let b = try #require(folder.fileNames().map { "\(folder.path)/\($0)" }.first { $0 != a })
+        let b = try require(folder.fileNames().map { "\(folder.path)/\($0)" }.first { $0 != a })
         try Self.overwrite(b, bytes)
-        #expect(keyStoreError { _ = try store.read("b") }?.kind == .damaged)
-        #expect(keyStoreError { _ = try store.names() }?.kind == .damaged)
-        #expect(try store.read("a") == .uniform(1))
+        check(keyStoreError { _ = try store.read("b") }?.kind, equals: .damaged)
+        check(keyStoreError { _ = try store.names() }?.kind, equals: .damaged)
+        try check(store.read("a"), equals: .uniform(1))
     }
 
     private static func overwrite(_ path: String, _ bytes: Data) throws {
@@ -125,10 +127,10 @@ struct FileKeyStoreTests {
             let store = try FileKeyStore(directory: URL(fileURLWithPath: path))
             try store.store(.uniform(1), forName: "k")
             try store.store(.uniform(2), forName: "k")
-            #expect(try store.read("k") == .uniform(2))
+            try check(store.read("k"), equals: .uniform(2))
         }
-        #expect(try mode(folder.path) == 0o700)
-        #expect(try mode(folder.onlyFile()) == 0o600)
+        try check(mode(folder.path), equals: 0o700)
+        try check(mode(folder.onlyFile()), equals: 0o600)
     }
 
     enum Surprise: String, CaseIterable {
@@ -137,20 +139,20 @@ struct FileKeyStoreTests {
         func put(at path: String) throws {
             switch self {
             case .symbolicLink:
-                try #require(rename(path, path + ".moved") == 0)
-                try #require(symlink(path + ".moved", path) == 0)
+                try require(rename(path, path + ".moved") == 0)
+                try require(symlink(path + ".moved", path) == 0)
             case .danglingLink:
-                try #require(unlink(path) == 0)
-                try #require(symlink("/nonexistent", path) == 0)
-            case .hardLink: try #require(link(path, path + ".second") == 0)
+                try require(unlink(path) == 0)
+                try require(symlink("/nonexistent", path) == 0)
+            case .hardLink: try require(link(path, path + ".second") == 0)
             case .directory:
-                try #require(unlink(path) == 0)
-                try #require(mkdir(path, 0o700) == 0)
+                try require(unlink(path) == 0)
+                try require(mkdir(path, 0o700) == 0)
             case .fifo:
-                try #require(unlink(path) == 0)
-                try #require(mkfifo(path, 0o600) == 0)
-            case .groupReadable: try #require(chmod(path, 0o640) == 0)
-            case .othersWritable: try #require(chmod(path, 0o602) == 0)
+                try require(unlink(path) == 0)
+                try require(mkfifo(path, 0o600) == 0)
+            case .groupReadable: try require(chmod(path, 0o640) == 0)
+            case .othersWritable: try require(chmod(path, 0o602) == 0)
             }
         }
     }
@@ -165,44 +167,44 @@ struct FileKeyStoreTests {
         let path = try folder.onlyFile()
         try surprise.put(at: path)
         let secret = SecretBytes.uniform(2)
-        #expect(keyStoreError { try store.store(secret, forName: "k") }?.kind == .refused)
-        #expect(keyStoreError { try store.insert(secret, forName: "k") }?.kind == .refused)
-        #expect(keyStoreError { _ = try store.read("k") }?.kind == .refused)
-        #expect(keyStoreError { _ = try store.names() }?.kind == .refused)
-        #expect(!FileManager.default.fileExists(atPath: "/nonexistent"))
+        check(keyStoreError { try store.store(secret, forName: "k") }?.kind, equals: .refused)
+        check(keyStoreError { try store.insert(secret, forName: "k") }?.kind, equals: .refused)
+        check(keyStoreError { _ = try store.read("k") }?.kind, equals: .refused)
+        check(keyStoreError { _ = try store.names() }?.kind, equals: .refused)
+        check(!FileManager.default.fileExists(atPath: "/nonexistent"))
         guard surprise != .directory else {
-            #expect(keyStoreError { try store.remove("k") }?.kind == .refused)
+            check(keyStoreError { try store.remove("k") }?.kind, equals: .refused)
             return
         }
-        #expect(try store.remove("k"))
+        try check(store.remove("k"))
         try store.insert(secret, forName: "k")
-        #expect(try store.read("k") == secret)
+        try check(store.read("k"), equals: secret)
     }
 
     @Test(arguments: [0o750, 0o701, 0o777, 0o770] as [UInt32])
     func `a directory accessible to other users is refused`(_ mode: UInt32) throws {
         try store.store(.uniform(1), forName: "k")
-        try #require(chmod(folder.path, mode_t(mode)) == 0)
-        #expect(store.errors(forName: "k") == Array(repeating: .refused, count: 5))
-        #expect(keyStoreError { _ = try folder.store() }?.kind == .refused)
+        try require(chmod(folder.path, mode_t(mode)) == 0)
+        check(store.errors(forName: "k"), equals: Array(repeating: .refused, count: 5))
+        check(keyStoreError { _ = try folder.store() }?.kind, equals: .refused)
     }
 
     @Test func `a link to a directory is refused, even with a trailing slash`() throws {
         let link = try KeyFolder()
-        try #require(symlink(folder.path, link.path) == 0)
-        #expect(keyStoreError { _ = try link.store() }?.kind == .refused)
+        try require(symlink(folder.path, link.path) == 0)
+        check(keyStoreError { _ = try link.store() }?.kind, equals: .refused)
         let withSlash = URL(fileURLWithPath: link.path + "/", isDirectory: true)
-        #expect(keyStoreError { _ = try FileKeyStore(directory: withSlash) }?.kind == .refused)
+        check(keyStoreError { _ = try FileKeyStore(directory: withSlash) }?.kind, equals: .refused)
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root, to give files away"))
     func `a file or directory of another user is refused`() throws {
         try store.store(.uniform(1), forName: "k")
-        try #require(chown(folder.onlyFile(), 65534, 65534) == 0)
-        #expect(store.errors(forName: "k") == [.refused, .refused, .refused, nil, nil])
+        try require(chown(folder.onlyFile(), 65534, 65534) == 0)
+        check(store.errors(forName: "k"), equals: [.refused, .refused, .refused, nil, nil])
         try store.store(.uniform(1), forName: "k")
-        try #require(chown(folder.path, 65534, 65534) == 0)
-        #expect(store.errors(forName: "k") == Array(repeating: .refused, count: 5))
+        try require(chown(folder.path, 65534, 65534) == 0)
+        check(store.errors(forName: "k"), equals: Array(repeating: .refused, count: 5))
     }
 
     // MARK: - The directory
@@ -212,9 +214,9 @@ struct FileKeyStoreTests {
         let error = keyStoreError {
             _ = try FileKeyStore(directory: missing.url, creatingDirectory: false)
         }
-        #expect(error?.kind == .unavailable)
+        check(error?.kind, equals: .unavailable)
         try FileManager.default.removeItem(at: folder.url)
-        #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+        check(store.errors(forName: "k"), equals: Array(repeating: .unavailable, count: 5))
     }
 
     @Test func `a URL that is not a directory is an error`() throws {
@@ -225,7 +227,7 @@ struct FileKeyStoreTests {
             URL(string: "https://example.org/keys"), URL(fileURLWithPath: "/"),
         ]
         for url in urls.compactMap({ $0 }) {
-            #expect(keyStoreError { _ = try FileKeyStore(directory: url) } != nil, "\(url)")
+            check(keyStoreError { _ = try FileKeyStore(directory: url) } != nil, "\(url)")
         }
     }
 
@@ -234,7 +236,7 @@ struct FileKeyStoreTests {
             try Data("other".utf8).write(to: folder.url.appendingPathComponent(name))
         }
         try store.store(.uniform(1), forName: "k")
-        #expect(try store.names() == ["k"])
-        #expect(try folder.fileNames().count == 5)
+        try check(store.names(), equals: ["k"])
+        try check(folder.fileNames().count, equals: 5)
     }
 }

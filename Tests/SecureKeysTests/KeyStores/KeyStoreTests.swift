@@ -5,7 +5,6 @@ import Testing
 import TestSupport
 import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct KeyStoreTests {
     /// The kinds of key stores; this machine may not have them all.
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
@@ -37,7 +36,7 @@ struct KeyStoreTests {
             try check.run(on: folder.store())
         case .sharedFile:
             let folder = try KeyFolder()
-            try #require(mkdir(folder.path, 0o700) == 0 && chmod(folder.path, 0o2770) == 0)
+            try require(mkdir(folder.path, 0o700) == 0 && chmod(folder.path, 0o2770) == 0)
             try check.run(on: FileKeyStore(directory: folder.url, sharedWithGroup: true))
         case .sealedFile:
             let folder = try KeyFolder()
@@ -53,7 +52,7 @@ struct KeyStoreTests {
                 await #expect(processExitsWith: .success) {
                     [check = check.rawValue as String, address = keyring.address as String] in
                     PrivateKeyring.use(address)
-                    let check = try #require(KeyStoreCheck(rawValue: check))
+                    let check = try require(KeyStoreCheck(rawValue: check))
                     try check.run(on: SecretServiceKeyStore(service: "\(check) \(UUID())"))
                 }
             #endif
@@ -64,10 +63,10 @@ struct KeyStoreTests {
         let store = InMemoryKeyStore()
         try store.store(.uniform(1), forName: "k")
         store.isLocked = true
-        #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
-        #expect(store.errors(forName: "absent") == Array(repeating: .unavailable, count: 5))
+        check(store.errors(forName: "k"), equals: Array(repeating: .unavailable, count: 5))
+        check(store.errors(forName: "absent"), equals: Array(repeating: .unavailable, count: 5))
         store.isLocked = false
-        #expect(try store.read("k") == .uniform(1))
+        try check(store.read("k"), equals: .uniform(1))
     }
 
     @Test func `no new secret is made while the store is locked`() throws {
@@ -79,8 +78,8 @@ struct KeyStoreTests {
                 return .uniform(2)
             }
         }
-        #expect(error?.kind == .unavailable)
-        #expect(
+        check(error?.kind, equals: .unavailable)
+        check(
             keyStoreError { _ = try KeyStoreDataStorage(keyStore: store).data(for: "k") } != nil)
     }
 
@@ -88,6 +87,6 @@ struct KeyStoreTests {
         struct NoKey: Error {}
         let store = InMemoryKeyStore()
         #expect(throws: NoKey.self) { try store.read("k") { throw NoKey() } }
-        #expect(try store.names() == [])
+        try check(store.names(), equals: [])
     }
 }

@@ -6,7 +6,6 @@ import TestSupport
 import Testing
 
 /// Tests of key files that are sealed, and of the credentials that may hold their key.
-@Suite(.timeLimit(.minutes(10)))
 struct SealedFileKeyStoreTests {
     private let folder: KeyFolder
     private let key: DataEncryptionKey
@@ -24,12 +23,12 @@ struct SealedFileKeyStoreTests {
         let secret = SecretBytes(utf8: "a secret of a server, longer than one block")
         try sealed().store(secret, forName: "k")
         let file = try Data(contentsOf: URL(fileURLWithPath: folder.onlyFile()))
-        #expect(secret.withUnsafeBytes { file.range(of: Data($0)) } == nil)
-        #expect(file[7] == 2)
-        #expect(try sealed().read("k") == secret)
+        check(secret.withUnsafeBytes { file.range(of: Data($0)) } == nil)
+        check(file[7], equals: 2)
+        try check(sealed().read("k"), equals: secret)
         let other = try sealed(.random(name: "machine"))
-        #expect(keyStoreError { _ = try other.read("k") }?.kind == .damaged)
-        #expect(try other.names() == ["k"])
+        check(keyStoreError { _ = try other.read("k") }?.kind, equals: .damaged)
+        try check(other.names(), equals: ["k"])
     }
 
     @Test func `neither kind of store reads the other kind's files`() throws {
@@ -37,12 +36,12 @@ struct SealedFileKeyStoreTests {
         try plain.store(.uniform(1), forName: "plain")
         try sealed().store(.uniform(2), forName: "sealed")
         let error = keyStoreError { _ = try sealed().read("plain") }
-        #expect(error?.kind == .refused)
-        #expect(error?.description.contains("is not sealed") == true)
+        check(error?.kind, equals: .refused)
+        check(error?.description.contains("is not sealed"), equals: true)
         let second = keyStoreError { _ = try plain.read("sealed") }
-        #expect(second?.kind == .refused)
-        #expect(second?.description.contains("open the store with its key") == true)
-        #expect(try plain.names() == ["plain", "sealed"])
+        check(second?.kind, equals: .refused)
+        check(second?.description.contains("open the store with its key"), equals: true)
+        try check(plain.names(), equals: ["plain", "sealed"])
     }
 
     @Test func `a sealed secret that was moved to another name does not open`() throws {
@@ -56,19 +55,19 @@ struct SealedFileKeyStoreTests {
         try sealed().store(.uniform(2), forName: "b")
         try Data(bytes).write(to: URL(fileURLWithPath: folder.onlyFile()))
         let error = keyStoreError { _ = try sealed().read("b") }
-        #expect(error?.kind == .damaged)
-        #expect(error?.description.contains("sealed with another key") == true)
+        check(error?.kind, equals: .damaged)
+        check(error?.description.contains("sealed with another key"), equals: true)
     }
 
     @Test func `the largest secret fits, and a cleared key stops the store`() throws {
         let store = try sealed()
         let large = SecretBytes.random(count: 65_536)
         try store.store(large, forName: "large")
-        #expect(try store.read("large") == large)
+        try check(store.read("large"), equals: large)
         key.clear()
-        #expect(keyStoreError { _ = try store.read("large") }?.kind == .unavailable)
-        #expect(keyStoreError { try store.store(large, forName: "k") }?.kind == .unavailable)
-        #expect(try folder.fileNames().count == 1)
+        check(keyStoreError { _ = try store.read("large") }?.kind, equals: .unavailable)
+        check(keyStoreError { try store.store(large, forName: "k") }?.kind, equals: .unavailable)
+        try check(folder.fileNames().count, equals: 1)
     }
 
     #if os(Linux)
@@ -95,9 +94,9 @@ struct SealedFileKeyStoreTests {
 
         private static func useCredentials(_ path: String) throws {
             unsetenv("CREDENTIALS_DIRECTORY")
-            #expect(error("notes.key")?.description.contains("is not set") == true)
+            check(error("notes.key")?.description.contains("is not set"), equals: true)
             setenv("CREDENTIALS_DIRECTORY", "credentials", 1)
-            #expect(error("notes.key")?.description.contains("absolute") == true)
+            check(error("notes.key")?.description.contains("absolute"), equals: true)
             let directory = path + "-credentials"
             defer { try? FileManager.default.removeItem(atPath: directory) }
             let bytes = Data((1...32).map { UInt8($0) })
@@ -116,16 +115,16 @@ struct SealedFileKeyStoreTests {
             let again = try FileKeyStore(
                 directory: URL(fileURLWithPath: path),
                 sealedWith: SystemdCredentials.key(named: "notes.key"))
-            #expect(try again.read("k") == SecretBytes(utf8: "secret"))
+            try check(again.read("k"), equals: SecretBytes(utf8: "secret"))
             _ = try SystemdCredentials.key(named: "acl.key")
-            #expect(try SystemdCredentials.secret(named: "short.key").count == 2)
-            #expect(error("short.key")?.kind == .damaged)
-            #expect(error("missing.key")?.description.contains("missing.key") == true)
+            try check(SystemdCredentials.secret(named: "short.key").count, equals: 2)
+            check(error("short.key")?.kind, equals: .damaged)
+            check(error("missing.key")?.description.contains("missing.key"), equals: true)
             for name in ["missing.key", "open.key", "loose.key", "link.key", "large.key"] {
-                #expect(error(name)?.kind == .refused, "\(name)")
+                check(error(name)?.kind, equals: .refused, "\(name)")
             }
             for name in ["", ".", "..", "../notes.key", "a b", "\u{e4}"] {
-                #expect(error(name)?.kind == .invalidName, "\(name)")
+                check(error(name)?.kind, equals: .invalidName, "\(name)")
             }
         }
 
@@ -154,7 +153,7 @@ struct SealedFileKeyStoreTests {
                     "type=tcp,port=\(port)", "--ctrl", "type=tcp,port=\(port + 1)", "--flags",
                     "not-need-init,startup-clear", "--daemon", "--pid", "file=\(state)/pid",
                 ])
-            try #require(tpm.status == 0, "\(tpm)")
+            try require(tpm.status == 0, "\(tpm)")
             defer {
                 let pid = (try? String(contentsOfFile: state + "/pid", encoding: .utf8)) ?? ""
                 if let pid = Int32(pid.split(separator: "\n").first ?? "") { kill(pid, SIGTERM) }
@@ -167,20 +166,20 @@ struct SealedFileKeyStoreTests {
             ]
             let sealing = try ChildProcess(
                 "systemd-creds", ["encrypt"] + common + [state + "/plain", state + "/sealed"])
-            try #require(sealing.status == 0)
+            try require(sealing.status == 0)
             unlink(state + "/plain")
             // What systemd does when it starts the service.
             let target = state + "/credentials/notes.key"
             let opening = try ChildProcess(
                 "systemd-creds", ["decrypt"] + common + [state + "/sealed", target])
-            try #require(opening.status == 0)
+            try require(opening.status == 0)
             chmod(target, 0o400)
             setenv("CREDENTIALS_DIRECTORY", state + "/credentials", 1)
             let store = try FileKeyStore(
                 directory: URL(fileURLWithPath: path),
                 sealedWith: SystemdCredentials.key(named: "notes.key"))
             try store.store(SecretBytes(utf8: "secret"), forName: "k")
-            #expect(try store.read("k") == SecretBytes(utf8: "secret"))
+            try check(store.read("k"), equals: SecretBytes(utf8: "secret"))
         }
     #endif
 }

@@ -6,7 +6,6 @@
     import TestSupport
 
     /// Tests of the key store over a real keyring; `KeyStoreTests` covers what all key stores do.
-    @Suite(.timeLimit(.minutes(10)))
     struct SecretServiceKeyStoreTests {
         @Suite(
             .enabled(
@@ -38,21 +37,23 @@
                 }
                 // Both secrets need two padding characters.
                 let found = try keyring.run("secret-tool", ["lookup"] + attributes("k"))
-                #expect(found.output == "YW55IGNhcm5hbCBwbGVhcw==")
+                check(found.output, equals: "YW55IGNhcm5hbCBwbGVhcw==")
                 let hostile = try keyring.run(
                     "secret-tool", ["lookup"] + attributes("%c3%a9%00%25"))
-                #expect(hostile.output == "AA==")
+                check(hostile.output, equals: "AA==")
                 let all = try keyring.run("secret-tool", ["search", "--all", "service", service])
                     .output
-                #expect(all.components(separatedBy: "schema = org.securestorage.Key").count == 3)
-                #expect(all.contains("label = \(service): k\n"))
+                check(
+                    all.components(separatedBy: "schema = org.securestorage.Key").count, equals: 3)
+                check(all.contains("label = \(service): k\n"))
                 await #expect(processExitsWith: .success) {
                     [address = keyring.address as String, service = service as String] in
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: service)
-                    #expect(try store.remove("k"))
+                    try check(store.remove("k"))
                 }
-                #expect(try keyring.run("secret-tool", ["lookup"] + attributes("k")).output == "")
+                try check(
+                    keyring.run("secret-tool", ["lookup"] + attributes("k")).output, equals: "")
             }
 
             @Test
@@ -63,19 +64,20 @@
                     "secret-tool",
                     ["store", "--label=x", "--collection=session"] + attributes("k"),
                     input: "AAECAw==")
-                try #require(stored.status == 0)
+                try require(stored.status == 0)
                 await #expect(processExitsWith: .success) {
                     [address = keyring.address as String, service = service as String] in
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: service)
-                    #expect(try store.read("k") == SecretBytes(copying: Data([0, 1, 2, 3])))
+                    try check(store.read("k"), equals: SecretBytes(copying: Data([0, 1, 2, 3])))
                     try store.store(SecretBytes(utf8: "new"), forName: "k")
-                    #expect(try store.read("k") == SecretBytes(utf8: "new"))
-                    #expect(try store.names() == ["k"])
+                    try check(store.read("k"), equals: SecretBytes(utf8: "new"))
+                    try check(store.names(), equals: ["k"])
                 }
                 let all = try keyring.run("secret-tool", ["search", "--all", "service", service])
                     .output
-                #expect(all.components(separatedBy: "schema = org.securestorage.Key").count == 2)
+                check(
+                    all.components(separatedBy: "schema = org.securestorage.Key").count, equals: 2)
             }
 
             @Test func `a value stored by secret-tool is read or reported as damaged`() async throws
@@ -88,7 +90,7 @@
                 for (name, value) in values {
                     let stored = try keyring.run(
                         "secret-tool", ["store", "--label=x"] + attributes(name), input: value)
-                    try #require(stored.status == 0)
+                    try require(stored.status == 0)
                 }
                 // Two items of one name; further below, one whose name is not a valid encoding.
                 try keyring.run(
@@ -100,17 +102,17 @@
                     [address = keyring.address as String, service = service as String] in
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: service)
-                    #expect(try store.read("good") == SecretBytes(copying: Data([0, 1, 2, 3])))
+                    try check(store.read("good"), equals: SecretBytes(copying: Data([0, 1, 2, 3])))
                     for name in [
                         "plain", "empty", "loose", "short", "wrapped", "padding", "middle",
                     ] {
                         let error = keyStoreError { _ = try store.read(name) }
-                        #expect(error?.kind == .damaged)
-                        #expect(error?.description.contains("pass word") == false)
+                        check(error?.kind, equals: .damaged)
+                        check(error?.description.contains("pass word"), equals: false)
                     }
-                    #expect(keyStoreError { _ = try store.read("good2") }?.kind == .damaged)
-                    #expect(try store.remove("good2"))
-                    #expect(try store.names().count == 8)
+                    check(keyStoreError { _ = try store.read("good2") }?.kind, equals: .damaged)
+                    try check(store.remove("good2"))
+                    try check(store.names().count, equals: 8)
                 }
                 try keyring.run(
                     "secret-tool", ["store", "--label=x"] + attributes("%zz"), input: "AAEC")
@@ -118,7 +120,7 @@
                     [address = keyring.address as String, service = service as String] in
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: service)
-                    #expect(keyStoreError { _ = try store.names() }?.kind == .damaged)
+                    check(keyStoreError { _ = try store.names() }?.kind, equals: .damaged)
                 }
             }
 
@@ -129,11 +131,11 @@
                     let store = try SecretServiceKeyStore(service: service)
                     let other = try SecretServiceKeyStore(service: service + ".other")
                     try store.store(.uniform(1), forName: "k")
-                    #expect(keyStoreError { _ = try other.read("k") }?.kind == .notFound)
-                    #expect(try !other.remove("k"))
-                    #expect(try other.names() == [])
+                    check(keyStoreError { _ = try other.read("k") }?.kind, equals: .notFound)
+                    try check(!other.remove("k"))
+                    try check(other.names(), equals: [])
                     try other.insert(.uniform(2), forName: "k")
-                    #expect(try store.read("k") == .uniform(1))
+                    try check(store.read("k"), equals: .uniform(1))
                 }
             }
 
@@ -159,7 +161,7 @@
                                     let secret = try store.read("k\(round)") {
                                         .uniform(UInt8(number))
                                     }
-                                    found.append(try #require(secret.uniformByte))
+                                    found.append(try require(secret.uniformByte))
                                 }
                                 try Data(found).write(
                                     to: URL(fileURLWithPath: "\(results)/\(number)"))
@@ -170,8 +172,8 @@
                 let found = try results.fileNames().map {
                     try Data(contentsOf: results.url.appendingPathComponent($0))
                 }
-                #expect(found.count == 4)
-                #expect(Set(found).count == 1)
+                check(found.count, equals: 4)
+                check(Set(found).count, equals: 1)
             }
 
             @Test func `a locked collection is not mistaken for an empty one`() async throws {
@@ -185,11 +187,12 @@
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: "s")
                     for name in ["k", "absent"] {
-                        #expect(
-                            store.errors(forName: name) == Array(repeating: .unavailable, count: 5))
+                        check(
+                            store.errors(forName: name),
+                            equals: Array(repeating: .unavailable, count: 5))
                     }
                     let error = keyStoreError { _ = try store.read("k", orInsert: { .uniform(2) }) }
-                    #expect(error?.description.contains("locked; unlock it") == true)
+                    check(error?.description.contains("locked; unlock it"), equals: true)
                 }
             }
 
@@ -215,11 +218,12 @@
                         let symbol = dlsym(
                             dlopen("libglib-2.0.so.0", RTLD_NOW), "g_main_context_iteration")
                         let iterate = unsafeBitCast(
-                            try #require(symbol),
+                            try require(symbol),
                             to: (@convention(c) (UnsafeMutableRawPointer?, CInt) -> CInt).self)
                         for _ in 1...100 { _ = iterate(nil, 0) }
-                        #expect(
-                            store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+                        check(
+                            store.errors(forName: "k"),
+                            equals: Array(repeating: .unavailable, count: 5))
                     }
                 }()
                 let deadline = Date().addingTimeInterval(60)
@@ -236,9 +240,11 @@
                 await #expect(processExitsWith: .success) { [address = bus.address as String] in
                     PrivateKeyring.use(address)
                     let store = try SecretServiceKeyStore(service: "s")
-                    #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+                    check(
+                        store.errors(forName: "k"), equals: Array(repeating: .unavailable, count: 5)
+                    )
                     let error = keyStoreError { _ = try store.read("k") }
-                    #expect(error?.description.contains("org.freedesktop.secrets") == true)
+                    check(error?.description.contains("org.freedesktop.secrets"), equals: true)
                 }
             }
         }
@@ -252,18 +258,18 @@
                 unsetenv("DISPLAY")
                 setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)
                 let store = try SecretServiceKeyStore(service: "s")
-                #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+                check(store.errors(forName: "k"), equals: Array(repeating: .unavailable, count: 5))
                 let error = keyStoreError { _ = try store.read("k") }
                 let words = ["session bus", "libsecret-1.so.0"]
-                #expect(words.contains { error?.description.contains($0) == true })
+                check(words.contains { error?.description.contains($0) == true })
             }
         }
 
         @Test(arguments: ["", String(repeating: "s", count: 256)])
         func `a service name follows the rules for the name of a secret`(_ service: String) {
-            #expect(
-                keyStoreError { _ = try SecretServiceKeyStore(service: service) }?.kind
-                    == .invalidName)
+            check(
+                keyStoreError { _ = try SecretServiceKeyStore(service: service) }?.kind,
+                equals: .invalidName)
         }
     }
 #endif

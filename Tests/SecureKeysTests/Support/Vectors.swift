@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The published vectors of `Vectors`; see the README there.
@@ -8,7 +9,7 @@ enum Vectors {
     }
 
     static func load<Vector: Decodable>(_ name: String, as type: Vector.Type) throws -> [Vector] {
-        let url = try #require(
+        let url = try require(
             Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"))
         return try JSONDecoder().decode(File<Vector>.self, from: Data(contentsOf: url)).tests
     }

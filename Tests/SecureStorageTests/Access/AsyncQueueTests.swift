@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct AsyncQueueTests {
+struct AsyncQueueTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -27,7 +27,7 @@ import TestSupport
     // MARK: - Blocks
 
     @Test func `a block returns its value and throws its error`() async throws {
-        #expect(try await queue.inDatabase { _ in 42 } == 42)
+        try await check(queue.inDatabase { _ in 42 }, equals: 42)
         await #expect(throws: Failure.self) { try await queue.inDatabase { _ in throw Failure() } }
     }
 
@@ -42,7 +42,7 @@ import TestSupport
             for number in 1...100 { group.addTask { number } }
             return await group.reduce(0, +)
         }
-        #expect(others == 5050)
+        check(others, equals: 5050)
         gate.signal()
         for call in calls { try await call.value }
     }
@@ -60,7 +60,7 @@ import TestSupport
             }
             return false
         }
-        #expect(try await count() == 1)
+        try await check(count(), equals: 1)
     }
 
     @Test func `a block that throws or returns true is rolled back`() async throws {
@@ -79,13 +79,13 @@ import TestSupport
                 return true
             }
         }
-        #expect(try await count() == 0)
+        try await check(count(), equals: 0)
         try await queue.checkpoint(.truncate)
     }
 
     @Test func `result sets that a block leaves open are closed`() async throws {
         try await queue.inDatabase { db in _ = try db.executeQuery("SELECT 1").next() }
-        #expect(try await queue.inDatabase { !$0.hasOpenResultSets })
+        try await check(queue.inDatabase { !$0.hasOpenResultSets })
     }
 
     @Test func `a thousand tasks lose no update and block no thread that other tasks need`()
@@ -104,7 +104,7 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        #expect(try await queue.inDatabase { try $0.int(forQuery: "SELECT a FROM t") } == 1000)
+        try await check(queue.inDatabase { try $0.int(forQuery: "SELECT a FROM t") }, equals: 1000)
     }
 
     @Test func `asynchronous and synchronous calls run in order of arrival`() async throws {
@@ -143,7 +143,7 @@ import TestSupport
         gate.signal()
         for task in tasks { try await task.value }
         try await queue.inDatabase { _ in }
-        #expect(arrivals.numbers == Array(0..<20))
+        check(arrivals.numbers, equals: Array(0..<20))
     }
 
     // MARK: - Cancellation
@@ -157,7 +157,7 @@ import TestSupport
             try await queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await count() == 0)
+        try await check(count(), equals: 0)
     }
 
     @Test func `a task cancelled while waiting gets its error immediately`() async throws {
@@ -181,7 +181,7 @@ import TestSupport
         await #expect(throws: CancellationError.self) { try await waiting.value }
         gate.signal()
         try await holder.value
-        #expect(try await count() == 0)
+        try await check(count(), equals: 0)
     }
 
     @Test func `cancelling interrupts the statement and rolls back the transaction`() async throws {
@@ -198,7 +198,7 @@ import TestSupport
         await begun.signalled()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await count() == 0)
+        try await check(count(), equals: 0)
     }
 
     @Test
@@ -223,8 +223,8 @@ import TestSupport
         task.cancel()
         goOn.signal()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(errors.numbers == [1])
-        #expect(try await count() == 0)
+        check(errors.numbers, equals: [1])
+        try await check(count(), equals: 0)
     }
 
     @Test func `cancelling one of a hundred calls does not affect the others`() async throws {
@@ -236,7 +236,7 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(20))
         victim.cancel()
         await #expect(throws: CancellationError.self) { try await victim.value }
-        for (number, task) in others.enumerated() { #expect(try await task.value == number) }
+        for (number, task) in others.enumerated() { try await check(task.value, equals: number) }
     }
 
     @Test func `calls cancelled at random do not affect the others`() async throws {
@@ -264,8 +264,8 @@ import TestSupport
             }
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        #expect(committed >= 333)
-        #expect(try await count() == committed)
+        check(committed >= 333)
+        try await check(count(), equals: committed)
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Blocks of several queues and pools, nested in each other.
-@Suite struct NestedQueueTests {
+struct NestedQueueTests {
     private static func queue() throws -> SecureDatabaseQueue {
         SecureDatabaseQueue(databaseStore: try TemporaryDatabase().openStore())
     }
@@ -31,7 +31,7 @@ import TestSupport
         return errors.current
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [2, 3, 5])
+    @Test(arguments: [2, 3, 5])
     func `when queues are nested in a circle, one call throws and the others continue`(count: Int)
         throws
     {
@@ -40,14 +40,14 @@ import TestSupport
             let errors = circle(of: count) { number, body in
                 try queues[number].inDatabase { _ in try body() }
             }
-            #expect(errors.map(\.code) == [6])
-            #expect("\(errors)".contains("same order"))
+            check(errors.map(\.code), equals: [6])
+            check("\(errors)".contains("same order"))
         }
         // All queues are still usable.
-        for queue in queues { #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1) }
+        for queue in queues { try check(queue.inDatabase { try $0.int("SELECT 1") }, equals: 1) }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `when a queue and two pools' writers are nested in a circle, one call throws`() throws {
         let queue = try Self.queue()
         let databases = try (0..<2).map { _ in try TemporaryDatabase() }
@@ -59,10 +59,10 @@ import TestSupport
                 try pools[number].write { _ in try body() }
             }
         }
-        #expect(errors.map(\.code) == [6])
+        check(errors.map(\.code), equals: [6])
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `when blocks of tasks are nested in a circle, one call throws`() async throws {
         let queues = try (0..<2).map { _ in try Self.queue() }
         let gate = Gate(count: 2)
@@ -77,13 +77,13 @@ import TestSupport
         var errors: [SecureStorageError] = []
         for task in tasks {
             do {
-                #expect(try await task.value == 1)
+                try await check(task.value, equals: 1)
             } catch { errors += [error as? SecureStorageError].compactMap { $0 } }
         }
-        #expect(errors.map(\.code) == [6])
+        check(errors.map(\.code), equals: [6])
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `the call of a task that a synchronous block starts runs after the block`() async throws {
         let queue = try Self.queue()
         let blockHasEnded = Shared(false)
@@ -97,10 +97,10 @@ import TestSupport
                 return task
             }
         }
-        #expect(try await start().value)
+        try await check(start().value)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `queues nested at random never deadlock, and a fixed order never fails`() throws {
         let queues = try (0..<4).map { _ in try Self.queue() }
         let failures = Shared(0)
@@ -124,7 +124,7 @@ import TestSupport
                 }
             }
         }
-        #expect(failures.current == 0)
+        check(failures.current, equals: 0)
         onThreads(8) { _ in
             for _ in 0..<300 {
                 let chosen = (0..<4).shuffled().prefix(2).sorted()
@@ -135,6 +135,6 @@ import TestSupport
                 } catch { failures.withLock { $0 += 1 } }
             }
         }
-        #expect(failures.current == 0)
+        check(failures.current, equals: 0)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The behaviour that queues and pools share, through the protocols that both conform to.
-@Suite(.timeLimit(.minutes(5))) struct OneFaceTests {
+struct OneFaceTests {
     enum Kind: CaseIterable {
         case queue, pool
 
@@ -41,34 +41,34 @@ import TestSupport
     @Test(arguments: Kind.allCases)
     func `it opens, closes and re-keys the file itself`(_ kind: Kind) async throws {
         let database = kind.database(file.url)
-        #expect(database.databaseURL.path == file.path)
-        #expect(database.configuration.journalMode == .wal)
-        #expect(!database.isOpen())
-        #expect(storageError { _ = try Self.count(database) } == .closed)
+        check(database.databaseURL.path, equals: file.path)
+        check(database.configuration.journalMode, equals: .wal)
+        check(!database.isOpen())
+        check(storageError { _ = try Self.count(database) }, equals: .closed)
         try await database.open(with: key) { db in
             storageError { try db.executeStatements("CREATE TABLE t (x)") }
         }
-        #expect(database.isOpen())
-        #expect(try Self.count(database) == 0)
+        check(database.isOpen())
+        try check(Self.count(database), equals: 0)
         try await database.changeEncryptionKey(with: .passphrase("another"))
         try await database.changeEncryptionKey(with: .passphrase("a third"))
-        #expect(try Self.count(database) == 0)
+        try check(Self.count(database), equals: 0)
         await database.close()
-        #expect(!database.isOpen())
+        check(!database.isOpen())
 
-        #expect(storageError { try database.open(with: key) }?.kind == .authenticationFailed)
+        check(storageError { try database.open(with: key) }?.kind, equals: .authenticationFailed)
         try await database.open(with: .passphrase("a third"))
-        #expect(try Self.count(database) == 0)
+        try check(Self.count(database), equals: 0)
         await database.close()
-        #expect(storageError { try database.changeEncryptionKey(with: key) } == .closed)
+        check(storageError { try database.changeEncryptionKey(with: key) }, equals: .closed)
     }
 
     @Test(arguments: Kind.allCases)
     func `an error in the initialization handler leaves no file`(_ kind: Kind) throws {
         let database = kind.database(file.url)
         #expect(throws: Failure.self) { try database.open(with: key) { _ in Failure() } }
-        #expect(!database.isOpen())
-        #expect(try file.fileNames() == [])
+        check(!database.isOpen())
+        try check(file.fileNames(), equals: [])
     }
 
     // MARK: - Reading
@@ -81,22 +81,22 @@ import TestSupport
             "PRAGMA user_version = 7", "WITH a AS (SELECT 1) UPDATE t SET x = 3",
         ] {
             let error = storageError { try database.read { try $0.executeUpdate(sql) } }
-            #expect(error?.code == 8, "\(sql): \(error as Any)")
+            check(error?.code, equals: 8, "\(sql): \(error as Any)")
             let batch = storageError { try database.read { try $0.executeStatements(sql) } }
-            #expect(batch?.code == 8, "\(sql): \(batch as Any)")
+            check(batch?.code, equals: 8, "\(sql): \(batch as Any)")
             await #expect(throws: SecureStorageError.self, "\(sql)") {
                 try await database.read { try $0.executeUpdate(sql) }
             }
         }
         // A statement that was already prepared, for a write.
         try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", 2) }
-        #expect(
+        check(
             storageError {
                 try database.read { try $0.executeUpdate("INSERT INTO t VALUES (?)", 3) }
-            }?.code == 8)
+            }?.code, equals: 8)
         try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", 3) }
-        #expect(try Self.count(database) == 3)
-        #expect(try await database.read { try $0.userVersion } == 0)
+        try check(Self.count(database), equals: 3)
+        try await check(database.read { try $0.userVersion }, equals: 0)
     }
 
     @Test(arguments: Kind.allCases)
@@ -110,11 +110,11 @@ import TestSupport
             try other.executeUpdate("INSERT INTO t VALUES (2)")
             return [first, try db.int("SELECT count(*) FROM t")]
         }
-        #expect(counts == [1, 1])
-        #expect(try Self.count(database) == 2)
+        check(counts, equals: [1, 1])
+        try check(Self.count(database), equals: 2)
         #expect(throws: Failure.self) { try database.read { _ in throw Failure() } }
         func version(_ db: SecureDatabaseStore) throws -> Int32 { try db.userVersion }
-        #expect(try database.read(version) == 0)
+        try check(database.read(version), equals: 0)
     }
 
     @Test(arguments: Kind.allCases)
@@ -129,16 +129,16 @@ import TestSupport
                 return try inner.int("SELECT count(*) FROM t")
             }
         }
-        #expect(seen == 3)
+        check(seen, equals: 3)
         try database.read { (_) throws in
-            #expect(storageError { try database.write { _ in } }?.code == 21)
-            #expect(storageError { try database.writeWithoutTransaction { _ in } }?.code == 21)
-            #expect(storageError { try database.checkpoint() }?.code == 21)
+            check(storageError { try database.write { _ in } }?.code, equals: 21)
+            check(storageError { try database.writeWithoutTransaction { _ in } }?.code, equals: 21)
+            check(storageError { try database.checkpoint() }?.code, equals: 21)
             let count = try Self.count(database)
-            #expect(count == 3)
+            check(count, equals: 3)
         }
         try database.write { try $0.executeUpdate("INSERT INTO t VALUES (4)") }
-        #expect(try Self.count(database) == 4)
+        try check(Self.count(database), equals: 4)
     }
 
     @Test func `a queue's read leaves its store unchanged, even if the block closes it`() throws {
@@ -146,21 +146,21 @@ import TestSupport
         try queue.open(with: key)
         try queue.write { try $0.executeUpdate("CREATE TABLE t (x)") }
         let error = storageError { try queue.read { $0.close() } }
-        #expect(error == .closed)
+        check(error, equals: .closed)
         try queue.open(with: key)
         try queue.inDatabase { db in
             try db.executeUpdate("CREATE TEMP TABLE kept (x)")
-            #expect(try !db.isInTransaction())
+            try check(!db.isInTransaction())
         }
         _ = try queue.read { try $0.int("SELECT count(*) FROM kept") }
         try queue.inDatabase { try $0.executeUpdate("INSERT INTO kept VALUES (1)") }
         // The end of the inner read leaves the outer one read-only.
         try queue.read { _ in
             _ = try queue.read { try $0.int("SELECT count(*) FROM t") }
-            #expect(
+            check(
                 storageError {
                     try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
-                }?.code == 8)
+                }?.code, equals: 8)
         }
         try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
     }
@@ -174,7 +174,7 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (2)")
             return try db.lastInsertRowId()
         }
-        #expect(id == 2)
+        check(id, equals: 2)
         #expect(throws: Failure.self) {
             try database.write { db in
                 try db.executeUpdate("INSERT INTO t VALUES (3)")
@@ -187,13 +187,14 @@ import TestSupport
                 throw Failure()
             }
         }
-        #expect(try Self.count(database) == 2)
+        try check(Self.count(database), equals: 2)
         let last = try await database.write { db in
             try db.executeUpdate("INSERT INTO t VALUES (3)")
             return try db.lastInsertRowId()
         }
-        #expect(last == 3)
-        #expect(try await database.writeWithoutTransaction { try $0.isInTransaction() } == false)
+        check(last, equals: 3)
+        try await check(
+            database.writeWithoutTransaction { try $0.isInTransaction() }, equals: false)
     }
 
     // MARK: - Shared implementations
@@ -205,15 +206,15 @@ import TestSupport
         let database = try opened(kind)
         var migrations = SchemaMigrations()
         migrations.add("u", sql: "CREATE TABLE u (x)")
-        #expect(try await database.migrate(migrations) == ["u"])
-        #expect(try await database.migrate(migrations) == [])
+        try await check(database.migrate(migrations), equals: ["u"])
+        try await check(database.migrate(migrations), equals: [])
         let copy = try TemporaryDatabase(name: "copy.db")
         try await database.backup(to: copy.url)
         try await database.backup(to: copy.url, replacing: true)
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 1)
-        #expect(try await database.verifyIntegrity().isSound)
-        #expect(try await database.verifyIntegrity().isSound)
-        #expect(try await database.checkpoint(.truncate).logFrames == 0)
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 1)
+        try await check(database.verifyIntegrity().isSound)
+        try await check(database.verifyIntegrity().isSound)
+        try await check(database.checkpoint(.truncate).logFrames, equals: 0)
         _ = try await database.checkpoint(.truncate)
 
         var rows: [Int?] = []
@@ -221,19 +222,19 @@ import TestSupport
             $0.int(forColumnIndex: 0)
         }
         for try await row in query { rows.append(row) }
-        #expect(rows == [1])
+        check(rows, equals: [1])
 
         var changes = database.changes(in: ["t"]).makeAsyncIterator()
         var values = database.values { try $0.int("SELECT count(*) FROM t") }.makeAsyncIterator()
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
         try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
-        #expect(await changes.next()?.tables.keys.sorted() == ["t"])
-        #expect(try await values.next()?.get() == 2)
+        await check(changes.next()?.tables.keys.sorted(), equals: ["t"])
+        try await check(values.next()?.get(), equals: 2)
 
-        #expect(database.suspend(waiting: .milliseconds(500)))
-        #expect(storageError { _ = try Self.count(database) } == .suspended)
+        check(database.suspend(waiting: .milliseconds(500)))
+        check(storageError { _ = try Self.count(database) }, equals: .suspended)
         database.resume()
-        #expect(try Self.count(database) == 2)
+        try check(Self.count(database), equals: 2)
     }
 
     @Test(arguments: Kind.allCases)
@@ -258,6 +259,6 @@ import TestSupport
         let outcome = await reading.result
         isDone.withLock { $0 = true }
         #expect(throws: SecureStorageError.self) { try outcome.get() }
-        #expect(try Self.count(database) == 1)
+        try check(Self.count(database), equals: 1)
     }
 }

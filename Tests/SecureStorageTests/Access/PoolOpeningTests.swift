@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Opening and closing of a pool and its connections.
-@Suite struct PoolOpeningTests {
+struct PoolOpeningTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -26,24 +26,25 @@ import TestSupport
         for _ in 1...3 {
             pool.close()
             pool.close()
-            #expect(!pool.isOpen())
-            #expect(storageError { try pool.read { _ in } } == .closed)
-            #expect(storageError { try pool.write { _ in } } == .closed)
-            #expect(storageError { try pool.writeWithoutTransaction { _ in } } == .closed)
-            #expect(storageError { try pool.checkpoint() } == .closed)
-            #expect(
-                storageError { try pool.changeEncryptionKey(with: .passphrase("new")) } == .closed)
+            check(!pool.isOpen())
+            check(storageError { try pool.read { _ in } }, equals: .closed)
+            check(storageError { try pool.write { _ in } }, equals: .closed)
+            check(storageError { try pool.writeWithoutTransaction { _ in } }, equals: .closed)
+            check(storageError { try pool.checkpoint() }, equals: .closed)
+            check(
+                storageError { try pool.changeEncryptionKey(with: .passphrase("new")) },
+                equals: .closed)
             pool.interrupt()
             pool.releaseMemory()
             try pool.open(with: .raw(TemporaryDatabase.key))
             try pool.open(with: .passphrase("of an open pool the key is not checked"))
-            #expect(pool.isOpen())
+            check(pool.isOpen())
             try pool.write { try $0.executeUpdate("CREATE TABLE IF NOT EXISTS t (a)") }
-            #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+            try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
         }
         pool.close()
-        #expect(try database.fileNames() == ["test.db"])
-        #expect(try database.openStore().int("SELECT count(*) FROM t") == 0)
+        try check(database.fileNames(), equals: ["test.db"])
+        try check(database.openStore().int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a configuration that a pool cannot have is an error at open and creates no file`()
@@ -55,49 +56,51 @@ import TestSupport
         for change in wrong {
             let pool = makePool(configure: change)
             let error = storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }
-            #expect(error?.kind == .openFailed)
-            #expect(error?.code == 21)
-            #expect(!pool.isOpen())
+            check(error?.kind, equals: .openFailed)
+            check(error?.code, equals: 21)
+            check(!pool.isOpen())
         }
-        #expect(try database.fileNames().isEmpty)
+        try check(database.fileNames().isEmpty)
     }
 
     @Test func `a read-only pool reads and refuses writes`() throws {
         let readOnly = makePool { $0.isReadOnly = true }
-        #expect(storageError { try readOnly.open(with: .raw(TemporaryDatabase.key)) }?.code == 14)
-        #expect(try database.fileNames().isEmpty)
+        check(
+            storageError { try readOnly.open(with: .raw(TemporaryDatabase.key)) }?.code, equals: 14)
+        try check(database.fileNames().isEmpty)
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         try readOnly.open(with: .raw(TemporaryDatabase.key))
-        #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 1)
-        #expect(
-            storageError { try readOnly.write { try $0.executeUpdate("DELETE FROM t") } }?.code == 8
+        try check(readOnly.read { try $0.int("SELECT x FROM t") }, equals: 1)
+        check(
+            storageError { try readOnly.write { try $0.executeUpdate("DELETE FROM t") } }?.code,
+            equals: 8
         )
         try db.executeUpdate("UPDATE t SET x = 2")
-        #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 2)
+        try check(readOnly.read { try $0.int("SELECT x FROM t") }, equals: 2)
     }
 
     @Test func `open fails like a store's and can be retried`() throws {
         try database.openStore().executeUpdate("CREATE TABLE t (a)")
         let pool = makePool()
         let error = storageError { try pool.open(with: .raw(Data(count: 32))) }
-        #expect(error?.kind == .authenticationFailed)
-        #expect(storageError { try pool.read { _ in } } == .closed)
+        check(error?.kind, equals: .authenticationFailed)
+        check(storageError { try pool.read { _ in } }, equals: .closed)
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
     }
 
     @Test func `the other initializers name the same files as a store's`() throws {
         let byURL = SecureDatabasePool(url: database.url)
         try byURL.open(with: .raw(TemporaryDatabase.key))
-        #expect(byURL.databaseURL == database.url)
-        #expect(
-            SecureDatabasePool(databaseFileName: "some.db").databaseURL
-                == SecureDatabaseStore(databaseFileName: "some.db").databaseURL)
-        #expect(byURL.configuration.maximumReaderCount == 5)
+        check(byURL.databaseURL, equals: database.url)
+        check(
+            SecureDatabasePool(databaseFileName: "some.db").databaseURL,
+            equals: SecureDatabaseStore(databaseFileName: "some.db").databaseURL)
+        check(byURL.configuration.maximumReaderCount, equals: 5)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `the handler runs once, for a new file, and cannot call the pool`() throws {
         let pool = makePool()
         var errors: [SecureStorageError?] = []
@@ -114,15 +117,15 @@ import TestSupport
                 return error
             }
         }
-        #expect(errors.map { $0?.code } == [21, 21, 21, 21])
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+        check(errors.map { $0?.code }, equals: [21, 21, 21, 21])
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
         pool.close()
         try pool.open(with: .raw(TemporaryDatabase.key)) { _ in Failure() }
         let missing = SecureDatabasePool(fullDatabasePath: database.path + "2")
         #expect(throws: Failure.self) {
             try missing.open(with: .raw(TemporaryDatabase.key)) { _ in Failure() }
         }
-        #expect(!missing.isOpen())
+        check(!missing.isOpen())
     }
 
     // MARK: - Connections
@@ -147,15 +150,15 @@ import TestSupport
                 return error
             }
         }
-        #expect(calls.current == 2)
-        #expect(try pool.write { try $0.int("SELECT twice(a) FROM t") } == 16)
-        #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
-        #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
-        #expect(calls.current == 3)
+        check(calls.current, equals: 2)
+        try check(pool.write { try $0.int("SELECT twice(a) FROM t") }, equals: 16)
+        try check(pool.read { try $0.int("SELECT twice(a) FROM t") }, equals: 16)
+        try check(pool.read { try $0.int("SELECT twice(a) FROM t") }, equals: 16)
+        check(calls.current, equals: 3)
         // The writer is opened again because the block closed it.
         try pool.writeWithoutTransaction { $0.close() }
-        #expect(try pool.write { try $0.int("SELECT twice(a) FROM t") } == 16)
-        #expect(calls.current == 4)
+        try check(pool.write { try $0.int("SELECT twice(a) FROM t") }, equals: 16)
+        check(calls.current, equals: 4)
     }
 
     @Test func `a configure that throws makes the open or the read fail, and loses no slot`() throws
@@ -167,7 +170,7 @@ import TestSupport
             if fails.current { throw Failure() }
         }
         #expect(throws: Failure.self) { try pool.open(with: .raw(TemporaryDatabase.key)) }
-        #expect(!pool.isOpen())
+        check(!pool.isOpen())
         fails.withLock { $0 = false }
         try pool.open(with: .raw(TemporaryDatabase.key))
         for _ in 1...3 {
@@ -179,7 +182,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a configure that calls the pool gets an error`() throws {
+    @Test func `a configure that calls the pool gets an error`() throws {
         let errors = Shared<[Int?]>([])
         let itself = Shared<SecureDatabasePool?>(nil)
         let pool = makePool {
@@ -195,7 +198,7 @@ import TestSupport
         itself.withLock { $0 = pool }
         try pool.read { _ in }
         itself.withLock { $0 = nil }
-        #expect(errors.current == [21, 21])
+        check(errors.current, equals: [21, 21])
     }
 
     @Test func `a reader that cannot be opened throws its error and does not lose its slot`() async
@@ -208,9 +211,9 @@ import TestSupport
             try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
             for _ in 1...3 {
                 let error = Descriptors.withOnly(0) { storageError { try pool.read { _ in } } }
-                #expect(error?.kind == .backingStoreError)
-                #expect(error?.code == 14 || error?.code == 10, "\(String(describing: error))")
-                #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+                check(error?.kind, equals: .backingStoreError)
+                check(error?.code == 14 || error?.code == 10, "\(String(describing: error))")
+                try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
                 // An open reader needs no more descriptors.
                 try Descriptors.withOnly(0) { try pool.read { _ in } }
                 pool.releaseMemory()
@@ -227,26 +230,26 @@ import TestSupport
             let withoutReaders = Descriptors.count(below: directory)
             for _ in 1...10 { try pool.read { _ = try $0.int("SELECT count(*) FROM t") } }
             let withOne = Descriptors.count(below: directory)
-            #expect(withOne > withoutReaders)
+            check(withOne > withoutReaders)
             let gate = Gate(count: 5)
             onThreads(5) { _ in
                 #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
             }
             let withFive = Descriptors.count(below: directory)
-            #expect(withFive >= withOne + 4)
+            check(withFive >= withOne + 4)
             for _ in 1...10 { try pool.read { _ in } }
-            #expect(Descriptors.count(below: directory) == withFive)
+            check(Descriptors.count(below: directory), equals: withFive)
             pool.releaseMemory()
             // SQLite keeps the descriptors of a file that another connection has locked, to reuse
             // them.
-            #expect(Descriptors.count(below: directory) < withFive || withFive - withOne < 4)
-            #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+            check(Descriptors.count(below: directory) < withFive || withFive - withOne < 4)
+            try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
             let before = Descriptors.count(below: directory)
             for _ in 1...50 {
                 pool.releaseMemory()
                 try pool.read { _ in }
             }
-            #expect(Descriptors.count(below: directory) <= before)
+            check(Descriptors.count(below: directory) <= before)
         }
     }
 
@@ -267,7 +270,7 @@ import TestSupport
             five = min(five, try costOfFiveReaders(database, passphrase))
             withoutDerivation = min(withoutDerivation, try costOfFiveReaders(other, rawKey))
         }
-        #expect(
+        check(
             five - withoutDerivation <= 1.6 * one,
             "\(five) s, \(withoutDerivation) s of them for all but the derivation, which takes \(one) s"
         )

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Changes of a pool's key.
-@Suite struct PoolRekeyTests {
+struct PoolRekeyTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
 
@@ -24,21 +24,21 @@ import TestSupport
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
     @Test func `the new key opens the file, the old one does not, and readers continue`() throws {
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 100)
         try pool.changeEncryptionKey(with: .passphrase("a new passphrase"))
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         try pool.changeEncryptionKey(with: .raw(Self.key(1)))
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         try pool.write { try $0.executeUpdate("DELETE FROM t") }
         pool.close()
-        #expect(
-            storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind
-                == .authenticationFailed)
+        check(
+            storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind,
+            equals: .authenticationFailed)
         try pool.open(with: .raw(Self.key(1)))
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 0)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `under load, no reader and no writer sees an error`()
+    @Test func `under load, no reader and no writer sees an error`()
         throws
     {
         let isDone = Shared(false)
@@ -58,7 +58,7 @@ import TestSupport
                             let count = try pool.read { db in
                                 try db.int("SELECT count(*) FROM t WHERE length(a) = 2000")
                             }
-                            #expect(count == 100)
+                            check(count, equals: 100)
                             reads.withLock { $0 += 1 }
                         }
                     } catch {
@@ -78,10 +78,10 @@ import TestSupport
         threads.wait()
         pool.close()
         try pool.open(with: .raw(Self.key(20)))
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `it waits for running reads`() throws {
+    @Test func `it waits for running reads`() throws {
         let reading = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)
         let events = Shared<[String]>([])
@@ -96,17 +96,17 @@ import TestSupport
                     events.withLock { $0.append("read") }
                 }
             }
-            #expect(error == nil)
+            check(error == nil)
             done.signal()
         }
         reading.wait()
         try pool.changeEncryptionKey(with: .raw(Self.key(1)))
         events.withLock { $0.append("changed") }
         done.wait()
-        #expect(events.current == ["read", "changed"])
+        check(events.current, equals: ["read", "changed"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `inside a block it is an error, not a deadlock`() throws {
+    @Test func `inside a block it is an error, not a deadlock`() throws {
         let key = Self.key(1)
         var errors: [SecureStorageError?] = []
         try pool.read { _ in
@@ -120,22 +120,22 @@ import TestSupport
             // A change of key that bypasses the pool would break the readers.
             errors.append(storageError { try db.changeEncryptionKey(with: key) })
         }
-        #expect(errors.count == 4)
+        check(errors.count, equals: 4)
         for error in errors {
-            #expect(error?.kind == .encryptionKeyChangeFailed)
-            #expect(error?.code == 21)
+            check(error?.kind, equals: .encryptionKeyChangeFailed)
+            check(error?.code, equals: 21)
         }
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
     }
 
     @Test func `if it fails, the old key stays in force and reads continue`() throws {
-        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         for call in [
             { try pool.changeEncryptionKey(with: .passphrase("")) },
             { try pool.changeEncryptionKey(with: .raw(Data(count: 31))) },
         ] {
-            #expect(storageError { try call() }?.kind == .encryptionKeyChangeFailed)
-            #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+            check(storageError { try call() }?.kind, equals: .encryptionKeyChangeFailed)
+            try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         }
         let rival = SecureDatabaseStore(
             fullDatabasePath: database.path,
@@ -145,9 +145,10 @@ import TestSupport
         let impatient = SecureDatabasePool(
             fullDatabasePath: database.path, configuration: rival.configuration)
         try impatient.open(with: .raw(TemporaryDatabase.key))
-        #expect(
-            storageError { try impatient.changeEncryptionKey(with: .raw(Self.key(1))) }?.code == 5)
-        #expect(try impatient.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        check(
+            storageError { try impatient.changeEncryptionKey(with: .raw(Self.key(1))) }?.code,
+            equals: 5)
+        try check(impatient.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         try rival.rollback()
         rival.close()
         impatient.close()
@@ -161,7 +162,7 @@ import TestSupport
             await #expect(processExitsWith: .success) { [path = database.path as String] in
                 let pool = SecureDatabasePool(fullDatabasePath: path)
                 try pool.open(with: .raw(TemporaryDatabase.key))
-                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+                try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
                 // No file of this process may grow, but the log has to.
                 signal(SIGXFSZ, SIG_IGN)
                 var limits = rlimit()
@@ -172,12 +173,12 @@ import TestSupport
                 let error = storageError {
                     try pool.changeEncryptionKey(with: .raw(Data(repeating: 1, count: 32)))
                 }
-                #expect(error?.kind == .encryptionKeyChangeFailed)
-                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+                check(error?.kind, equals: .encryptionKeyChangeFailed)
+                try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
                 limits.rlim_cur = usual
                 setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
                 try pool.write { try $0.executeUpdate("DELETE FROM t") }
-                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
+                try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 0)
                 pool.close()
                 try pool.open(with: .raw(TemporaryDatabase.key))
             }

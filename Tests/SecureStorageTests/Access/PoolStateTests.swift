@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureStorage
 
 /// Every order in which threads can change a pool's state.
-@Suite struct PoolStateTests {
+struct PoolStateTests {
     /// The maximum number of threads; `make soak` uses more.
     private static let threadCount =
         ProcessInfo.processInfo.environment["SECURESTORAGE_THREADS"].flatMap { Int($0) } ?? 2
@@ -19,22 +20,22 @@ import Testing
             worlds += Self.explore(calls, from: beginning)
         }
         print("\(worlds) states of \(longest) calls, \(beginning)")
-        #expect(worlds > 500)
+        check(worlds > 500)
     }
 
     @Test func `the same holds for three threads that block each other`() {
         let calls: [PoolModel.Call] = [.read, .rekey, .close, .suspend, .resume]
         var worlds = 0
         for calls in Self.groups(of: 3, from: calls) { worlds += Self.explore(calls, from: "open") }
-        #expect(worlds > 1000)
+        check(worlds > 1000)
     }
 
     @Test func `the model notices a pool that stays blocked`() {
         var world = Self.world("open")
-        #expect(world.finalProblem == nil)
+        check(world.finalProblem == nil)
         // A change of key that never reports its end.
         world.state.beginRekey()
-        #expect(world.finalProblem != nil)
+        check(world.finalProblem != nil)
     }
 
     private static func world(_ beginning: String) -> PoolModel {

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A pool used by many threads.
-@Suite struct PoolThreadTests {
+struct PoolThreadTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
 
@@ -29,7 +29,7 @@ import TestSupport
         return done
     }
 
-    @Test(.timeLimit(.minutes(10))) func `16 threads of calls on a pool lose no update`() throws {
+    @Test func `16 threads of calls on a pool lose no update`() throws {
         let threads = 16
         let calls = Threads.callsPerThread
         onThreads(threads) { thread in
@@ -56,7 +56,7 @@ import TestSupport
                         let values = try pool.read { db in
                             [try db.int("SELECT a FROM t"), try db.int("SELECT a FROM t")]
                         }
-                        #expect(values[0] == values[1])
+                        check(values[0], equals: values[1])
                     }
                 } catch {
                     Issue.record(error)
@@ -66,10 +66,10 @@ import TestSupport
         let writes = (0..<threads).map { thread in
             (0..<calls).filter { ($0 + thread) % 8 < 3 }.count
         }
-        #expect(try pool.read { try $0.int("SELECT a FROM t") } == writes.reduce(0, +))
+        try check(pool.read { try $0.int("SELECT a FROM t") }, equals: writes.reduce(0, +))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `readers and writers do not wait for each other`() throws {
+    @Test func `readers and writers do not wait for each other`() throws {
         let writing = DispatchSemaphore(value: 0)
         let read = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
@@ -77,23 +77,23 @@ import TestSupport
                 try db.executeUpdate("UPDATE t SET a = 1")
                 writing.signal()
                 // Longer than the reader would wait if it had to.
-                #expect(read.wait(timeout: .now() + 20) == .success)
+                check(read.wait(timeout: .now() + 20), equals: .success)
                 try db.executeUpdate("UPDATE t SET a = 2")
             }
         }
         writing.wait()
         // A new reader, then one that is already open.
-        for _ in 1...2 { #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0) }
+        for _ in 1...2 { try check(pool.read { try $0.int("SELECT a FROM t") }, equals: 0) }
         try pool.read { db in
             read.signal()
             writer.wait()
             let value = try db.int("SELECT a FROM t")
-            #expect(value == 0)
+            check(value, equals: 0)
         }
-        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 2)
+        try check(pool.read { try $0.int("SELECT a FROM t") }, equals: 2)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `reads are not held up by a writer that takes three seconds`() throws {
         let writing = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
@@ -113,12 +113,12 @@ import TestSupport
             slowest = max(slowest, time)
             count += 1
         }
-        #expect(count > 100)
+        check(count > 100)
         // On a busy machine, a second is not much.
-        #expect(slowest < .milliseconds(2500))
+        check(slowest < .milliseconds(2500))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `as many reads run concurrently as there are readers`()
+    @Test func `as many reads run concurrently as there are readers`()
         throws
     {
         let pool = try makePool(readers: 3)
@@ -143,11 +143,11 @@ import TestSupport
                 }
             }
         }
-        #expect(most.current <= 3)
+        check(most.current <= 3)
     }
 
     #if os(Linux)
-        @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+        @Test(arguments: [false, true])
         func `readers and writers are admitted in order of arrival`(writes: Bool) throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
@@ -165,21 +165,21 @@ import TestSupport
                     Issue.record(error)
                 }
             }
-            #expect(order.current == Array(0..<20))
+            check(order.current, equals: Array(0..<20))
         }
 
-        @Test(.timeLimit(.minutes(10)))
+        @Test
         func `close waits for running blocks and refuses waiting ones`() throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
             let events = Shared<[String]>([])
             // Threads 0 and 1 are in their blocks, 2 and 3 wait for them, and 4 closes the pool.
             Threads.arrive(5) {
-                #expect(!pool.isOpen())
-                #expect(storageError { try pool.read { _ in } } == .closed)
+                check(!pool.isOpen())
+                check(storageError { try pool.read { _ in } }, equals: .closed)
                 // This is the waiting reader; the waiting writer is refused when its turn comes.
                 while events.current.isEmpty { sched_yield() }
-                #expect(events.current == ["refused"])
+                check(events.current, equals: ["refused"])
                 gate.signal()
                 gate.signal()
             } _: { number in
@@ -201,37 +201,37 @@ import TestSupport
                 }
                 if error == .closed { events.withLock { $0.append("refused") } }
             }
-            #expect(events.current.filter { $0 == "done" }.count == 2)
-            #expect(events.current.filter { $0 == "refused" }.count == 2)
-            let closed = try #require(events.current.firstIndex(of: "closed"))
-            #expect(events.current[..<closed].filter { $0 == "done" }.count == 2)
+            check(events.current.filter { $0 == "done" }.count, equals: 2)
+            check(events.current.filter { $0 == "refused" }.count, equals: 2)
+            let closed = try require(events.current.firstIndex(of: "closed"))
+            check(events.current[..<closed].filter { $0 == "done" }.count, equals: 2)
         }
     #endif
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test
     func `close inside a block takes effect when the block has ended`() throws {
         try pool.write { db in
             try db.executeUpdate("UPDATE t SET a = 1")
             pool.close()
-            #expect(!pool.isOpen())
-            #expect(
-                storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind
-                    == .openFailed)
+            check(!pool.isOpen())
+            check(
+                storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind,
+                equals: .openFailed)
             // A read inside the running block is part of it.
-            #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
+            try check(pool.read { try $0.int("SELECT a FROM t") }, equals: 1)
         }
-        #expect(storageError { try pool.read { _ in } } == .closed)
-        #expect(try database.fileNames() == ["test.db"])
+        check(storageError { try pool.read { _ in } }, equals: .closed)
+        try check(database.fileNames(), equals: ["test.db"])
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(
-            try pool.read { db in
-                pool.close()
-                return try db.int("SELECT a FROM t")
-            } == 1)
-        #expect(try database.fileNames() == ["test.db"])
+        let value = try pool.read { db in
+            pool.close()
+            return try db.int("SELECT a FROM t")
+        }
+        check(value, equals: 1)
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `many threads open and close a pool under load`() throws {
+    @Test func `many threads open and close a pool under load`() throws {
         pool.close()
         onThreads(8) { thread in
             for round in 1...40 {
@@ -252,12 +252,11 @@ import TestSupport
             }
         }
         pool.close()
-        #expect(try database.fileNames() == ["test.db"])
-        #expect(try database.openStore().int("SELECT count(*) FROM t") == 1)
+        try check(database.fileNames(), equals: ["test.db"])
+        try check(database.openStore().int("SELECT count(*) FROM t"), equals: 1)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `interrupt ends the statements of all connections`() throws
-    {
+    @Test func `interrupt ends the statements of all connections`() throws {
         let endless =
             "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
         let codes = Shared<[Int?]>([])
@@ -281,12 +280,12 @@ import TestSupport
             usleep(1000)
         }
         for thread in threads { thread.wait() }
-        #expect(codes.current == [9, 9, 9])
-        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0)
+        check(codes.current, equals: [9, 9, 9])
+        try check(pool.read { try $0.int("SELECT a FROM t") }, equals: 0)
         try pool.write { try $0.executeUpdate("UPDATE t SET a = 1") }
         // Nothing runs now, so this interrupt must not end the checkpoint at close either.
         pool.interrupt()
         pool.close()
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 }

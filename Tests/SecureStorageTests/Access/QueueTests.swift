@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct QueueTests {
+struct QueueTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -25,9 +25,9 @@ import TestSupport
     // MARK: - Blocks
 
     @Test func `a block returns its value and throws its error`() throws {
-        #expect(try queue.inDatabase { _ in 42 } == 42)
+        try check(queue.inDatabase { _ in 42 }, equals: 42)
         #expect(throws: Failure.self) { try queue.inDatabase { _ in throw Failure() } }
-        #expect(queue.databaseStore.databaseURL == database.url)
+        check(queue.databaseStore.databaseURL, equals: database.url)
     }
 
     @Test func `a queue over a closed store throws closed, and works once the store is open`()
@@ -35,10 +35,10 @@ import TestSupport
     {
         let other = try TemporaryDatabase()
         let queue = SecureDatabaseQueue(databaseStore: other.store())
-        #expect(
-            storageError { _ = try queue.inDatabase { try $0.lastInsertRowId() } } == .closed)
-        #expect(storageError { try queue.inExclusiveTransaction { _ in false } } == .closed)
-        #expect(storageError { try queue.inDeferredTransaction { _ in false } } == .closed)
+        check(
+            storageError { _ = try queue.inDatabase { try $0.lastInsertRowId() } }, equals: .closed)
+        check(storageError { try queue.inExclusiveTransaction { _ in false } }, equals: .closed)
+        check(storageError { try queue.inDeferredTransaction { _ in false } }, equals: .closed)
         try queue.databaseStore.open(with: TemporaryDatabase.key)
         try queue.inDatabase { try $0.executeUpdate("CREATE TABLE t (a)") }
     }
@@ -50,8 +50,8 @@ import TestSupport
             _ = try rs.next()
             leaked = rs
         }
-        #expect(try queue.inDatabase { $0.hasOpenResultSets } == false)
-        #expect(storageError { _ = try leaked?.next() } == .closed)
+        try check(queue.inDatabase { $0.hasOpenResultSets }, equals: false)
+        check(storageError { _ = try leaked?.next() }, equals: .closed)
     }
 
     @Test func `a closed result set may be released on any thread`() throws {
@@ -77,7 +77,7 @@ import TestSupport
     @Test func `returning false commits and returning true rolls back`() throws {
         try queue.inExclusiveTransaction { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
-            #expect(try db.isInTransaction())
+            try check(db.isInTransaction())
             return false
         }
         try queue.inDeferredTransaction { db in
@@ -88,7 +88,7 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (3)")
             return false
         }
-        #expect(try rows() == ["1", "3"])
+        try check(rows(), equals: ["1", "3"])
     }
 
     @Test func `a block that throws is rolled back and its error is rethrown`() throws {
@@ -98,8 +98,8 @@ import TestSupport
                 throw Failure()
             }
         }
-        #expect(try rows().isEmpty)
-        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+        try check(rows().isEmpty)
+        try check(queue.inDatabase { try $0.isInTransaction() }, equals: false)
     }
 
     @Test func `a BEGIN that fails is thrown, and the block does not run`() throws {
@@ -115,9 +115,9 @@ import TestSupport
                 return false
             }
         }
-        #expect(error?.code == 5)
-        #expect(error?.description.contains("another connection") == true)
-        #expect(!ran)
+        check(error?.code, equals: 5)
+        check(error?.description.contains("another connection"), equals: true)
+        check(!ran)
         try rival.rollback()
         try impatient.inExclusiveTransaction { _ in false }
     }
@@ -136,9 +136,9 @@ import TestSupport
                 return false
             }
         }
-        #expect(error?.code == 19)
-        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM child") } == 0)
+        check(error?.code, equals: 19)
+        try check(queue.inDatabase { try $0.isInTransaction() }, equals: false)
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM child") }, equals: 0)
     }
 
     @Test(arguments: [
@@ -162,25 +162,25 @@ import TestSupport
                 return false
             }
         }
-        #expect(error?.code == 21)
-        #expect(error?.description.contains("return true") == true)
-        #expect(try rows().isEmpty)
+        check(error?.code, equals: 21)
+        check(error?.description.contains("return true"), equals: true)
+        try check(rows().isEmpty)
         let isOne = !sql.contains(";")
         try queue.inExclusiveTransaction { db in
             try db.executeUpdate("INSERT INTO t VALUES (4)")
             if isOne {
                 let kept = try db.prepare(sql)
-                #expect(storageError { try kept.executeUpdate() }?.code == 21)
-                #expect(storageError { try db.executeUpdate(sql) }?.code == 21)
+                check(storageError { try kept.executeUpdate() }?.code, equals: 21)
+                check(storageError { try db.executeUpdate(sql) }?.code, equals: 21)
             }
             for call in [db.commit, db.rollback, db.beginTransaction, db.beginImmediateTransaction]
             {
-                #expect(storageError { try call() }?.code == 21)
+                check(storageError { try call() }?.code, equals: 21)
             }
-            #expect(try db.isInTransaction())
+            try check(db.isInTransaction())
             return false
         }
-        #expect(try rows() == ["4"])
+        try check(rows(), equals: ["4"])
     }
 
     @Test func `a task's block that leaves a transaction open is rolled back and throws`()
@@ -195,14 +195,14 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (2)")
             return false
         }
-        #expect(try database.openStore().strings("SELECT a FROM t") == ["2"])
+        try check(database.openStore().strings("SELECT a FROM t"), equals: ["2"])
     }
 
     @Test func `a block that leaves a transaction open is rolled back and throws`() throws {
         for sql in ["BEGIN; INSERT INTO t VALUES (1)", "SAVEPOINT a; INSERT INTO t VALUES (1)"] {
             let error = storageError { try queue.inDatabase { try $0.executeStatements(sql) } }
-            #expect(error?.code == 21)
-            #expect(error?.description.contains("left a transaction open") == true)
+            check(error?.code, equals: 21)
+            check(error?.description.contains("left a transaction open"), equals: true)
             #expect(throws: Failure.self) {
                 try queue.inDatabase { db in
                     try db.executeStatements(sql)
@@ -216,7 +216,7 @@ import TestSupport
             return false
         }
         let rival = try database.openStore()
-        #expect(try rival.strings("SELECT a FROM t") == ["2"])
+        try check(rival.strings("SELECT a FROM t"), equals: ["2"])
     }
 
     @Test func `calls do not join a transaction begun directly on the store`() throws {
@@ -232,9 +232,9 @@ import TestSupport
             { try values.putAll(["a": nil]) },
             { try SchemaMigrations().rehearse(on: db).forEach { _ in } },
         ] {
-            #expect(storageError(call)?.code == 21)
+            check(storageError(call)?.code, equals: 21)
         }
-        #expect(values.isOpen())
+        check(values.isOpen())
         // A block run directly on the store is a block too, and the calls inside it are part of it.
         try db.inSavePoint { _ in
             try values.put(2, forKey: "b")
@@ -242,8 +242,8 @@ import TestSupport
         }
         try db.commit()
         let rival = try database.openStore()
-        #expect(try rival.strings("SELECT a FROM t") == ["1"])
-        #expect(try values.keys() == ["b"])
+        try check(rival.strings("SELECT a FROM t"), equals: ["1"])
+        try check(values.keys(), equals: ["b"])
     }
 
     @Test func `a block can end only its own savepoints, whatever their names`() throws {
@@ -251,8 +251,8 @@ import TestSupport
             try db.startSavePoint("outer")
             try queue.inTransaction { db in
                 for call in [db.releaseSavePoint, db.rollbackToSavePoint] {
-                    #expect(storageError { try call("outer") }?.code == 21)
-                    #expect(storageError { try call("securestorage_block") }?.code == 21)
+                    check(storageError { try call("outer") }?.code, equals: 21)
+                    check(storageError { try call("securestorage_block") }?.code, equals: 21)
                 }
                 // Names that the library uses, or once used, are names like any other.
                 for name in ["securestorage_block", "OUTER", "é"] {
@@ -260,19 +260,19 @@ import TestSupport
                     try db.executeUpdate("INSERT INTO t VALUES (1)")
                     try db.startSavePoint("inner")
                     try db.rollbackToSavePoint(name.lowercased())
-                    #expect(storageError { try db.releaseSavePoint("inner") }?.code == 21)
+                    check(storageError { try db.releaseSavePoint("inner") }?.code, equals: 21)
                     try db.executeUpdate("INSERT INTO t VALUES (2)")
                     try db.releaseSavePoint(name)
-                    #expect(storageError { try db.releaseSavePoint(name) }?.code == 21)
+                    check(storageError { try db.releaseSavePoint(name) }?.code, equals: 21)
                 }
                 try db.startSavePoint("left open")
                 try db.executeUpdate("INSERT INTO t VALUES (3)")
                 return false
             }
-            #expect(storageError { try db.releaseSavePoint("left open") }?.code == 1)
+            check(storageError { try db.releaseSavePoint("left open") }?.code, equals: 1)
             try db.releaseSavePoint("outer")
         }
-        #expect(try rows() == ["2", "2", "2", "3"])
+        try check(rows(), equals: ["2", "2", "2", "3"])
     }
 
     @Test func `queries, batches and inner blocks do not write after the transaction has ended`()
@@ -304,7 +304,7 @@ import TestSupport
                 return false
             }
         }
-        #expect(try rows().isEmpty)
+        try check(rows().isEmpty)
     }
 
     @Test func `nothing is written after a block's transaction has ended`() throws {
@@ -320,10 +320,10 @@ import TestSupport
             refused = storageError { try db.executeUpdate("INSERT INTO u VALUES (3)") }
             throw Failure()
         }
-        #expect(outcome == nil)
-        #expect(!wasInTransaction)
-        #expect(refused?.description.contains("has ended") == true)
-        #expect(try queue.inDatabase { try $0.strings("SELECT a FROM u") } == ["1"])
+        check(outcome == nil)
+        check(!wasInTransaction)
+        check(refused?.description.contains("has ended"), equals: true)
+        try check(queue.inDatabase { try $0.strings("SELECT a FROM u") }, equals: ["1"])
         try queue.inExclusiveTransaction { db in
             try db.executeUpdate("INSERT INTO u VALUES (4)")
             return false
@@ -338,9 +338,9 @@ import TestSupport
                 return false
             }
         }
-        #expect(error == .closed)
+        check(error, equals: .closed)
         try queue.inDatabase { try $0.open(with: TemporaryDatabase.key) }
-        #expect(try rows().isEmpty)
+        try check(rows().isEmpty)
     }
 
     // MARK: - Nesting
@@ -349,17 +349,17 @@ import TestSupport
         try queue.inDatabase { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             let rs = try db.executeQuery("SELECT a FROM t")
-            #expect(try rs.next())
+            try check(rs.next())
             try queue.inDatabase { inner in
-                #expect(inner === db)
+                check(inner === db)
                 _ = try inner.executeQuery("SELECT 1 UNION SELECT 2").next()
             }
-            #expect(rs.int(forColumnIndex: 0) == 1, "the outer result set stays open")
+            check(rs.int(forColumnIndex: 0), equals: 1, "the outer result set stays open")
             try queue.inExclusiveTransaction {
                 try $0.executeUpdate("DELETE FROM t"); return true
             }
         }
-        #expect(try rows() == ["1"])
+        try check(rows(), equals: ["1"])
     }
 
     @Test func `a transaction inside a transaction is a savepoint`() throws {
@@ -385,7 +385,7 @@ import TestSupport
             }
             return false
         }
-        #expect(try rows() == ["1", "2", "4"])
+        try check(rows(), equals: ["1", "2", "4"])
     }
 
     @Test func `an outer rollback undoes the inner transactions`() throws {
@@ -396,10 +396,10 @@ import TestSupport
             }
             return true
         }
-        #expect(try rows().isEmpty)
+        try check(rows().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a call through another queue's block does not deadlock`()
+    @Test func `a call through another queue's block does not deadlock`()
         throws
     {
         let other = try TemporaryDatabase()
@@ -409,12 +409,12 @@ import TestSupport
                 try queue.inDatabase { try $0.int("SELECT count(*) FROM t") }
             }
         }
-        #expect(value == 0)
+        check(value, equals: 0)
     }
 
     @Test func `a block may be a variable, and result sets of an inner block are closed`() throws {
         let block: (SecureDatabaseStore) throws -> Int? = { try $0.int("SELECT 7") }
-        #expect(try queue.inDatabase(block) == 7)
+        try check(queue.inDatabase(block), equals: 7)
         try queue.inDatabase { db in
             let outer = try db.executeQuery("SELECT 1 UNION SELECT 2")
             nonisolated(unsafe) var inner: SecureDatabaseResultSet?
@@ -422,13 +422,13 @@ import TestSupport
                 outer.close()
                 inner = try db.executeQuery("SELECT 1 UNION SELECT 2")
             }
-            #expect(storageError { _ = try inner?.next() } == .closed)
+            check(storageError { _ = try inner?.next() }, equals: .closed)
         }
     }
 
     // MARK: - Threads
 
-    @Test(.timeLimit(.minutes(10))) func `16 threads of calls on a queue lose no update`() throws {
+    @Test func `16 threads of calls on a queue lose no update`() throws {
         try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (0)") }
         let threads = 16
         let calls = Threads.callsPerThread
@@ -458,11 +458,11 @@ import TestSupport
                 }
             }
         }
-        #expect(try queue.inDatabase { try $0.int("SELECT a FROM t") } == threads * calls / 2)
+        try check(queue.inDatabase { try $0.int("SELECT a FROM t") }, equals: threads * calls / 2)
     }
 
     #if os(Linux)
-        @Test(.timeLimit(.minutes(10))) func `calls run in order of arrival`() throws {
+        @Test func `calls run in order of arrival`() throws {
             let gate = DispatchSemaphore(value: 0)
             let order = Order()
             let count = 20
@@ -485,7 +485,7 @@ import TestSupport
             }
             gate.signal()
             order.waitForAll(count)
-            #expect(order.numbers == Array(0..<count))
+            check(order.numbers, equals: Array(0..<count))
         }
 
         private func isSleeping(_ thread: Int) -> Bool {

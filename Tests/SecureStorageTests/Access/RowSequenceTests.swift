@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite(.timeLimit(.minutes(10))) struct RowSequenceTests {
+struct RowSequenceTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
     static let rowCount = 1000
@@ -45,17 +45,17 @@ import TestSupport
         for _ in 0..<2 {
             var expected = 11
             for try await row in rows {
-                #expect(row == Row(a: expected, b: "row \(expected)"))
+                check(row, equals: Row(a: expected, b: "row \(expected)"))
                 expected += 1
             }
-            #expect(expected == Self.rowCount + 1)
+            check(expected, equals: Self.rowCount + 1)
         }
     }
 
     @Test func `an empty result has no rows, and its end stays the end`() async throws {
         var iterator = pool.rows(as: Int.self) { try $0.executeQuery("SELECT 1 WHERE 0") }
             .makeAsyncIterator()
-        for _ in 0..<3 { #expect(try await iterator.next() == nil) }
+        for _ in 0..<3 { try await check(iterator.next() == nil) }
     }
 
     @Test func `a queue's rows are the committed ones`() async throws {
@@ -71,15 +71,15 @@ import TestSupport
                 try await queue.inDatabase { try $0.executeUpdate("DELETE FROM t WHERE a > 600") }
             }
         }
-        #expect(count == Self.rowCount)
-        #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 600)
+        check(count, equals: Self.rowCount)
+        try await check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 600)
     }
 
     @Test func `dates are decoded with the given strategy`() async throws {
         let rows = pool.rows(as: Date.self, dates: .millisecondsSince1970) {
             try $0.executeQuery("SELECT 1500")
         }
-        for try await date in rows { #expect(date == Date(timeIntervalSince1970: 1.5)) }
+        for try await date in rows { check(date, equals: Date(timeIntervalSince1970: 1.5)) }
     }
 
     // MARK: - Back pressure
@@ -90,13 +90,13 @@ import TestSupport
             read.withLock { $0 += 1 }
         }
         var iterator = rows.makeAsyncIterator()
-        #expect(read.current == 0)
+        check(read.current, equals: 0)
         for taken in 1...200 {
-            #expect(try await iterator.next() != nil)
-            #expect((taken..<taken + 64).contains(read.current))
+            try await check(iterator.next() != nil)
+            check((taken..<taken + 64).contains(read.current))
         }
         try await Task.sleep(for: .milliseconds(20))
-        #expect(read.current < 264)
+        check(read.current < 264)
     }
 
     @Test func `a loop can leave an endless result`() async throws {
@@ -109,7 +109,7 @@ import TestSupport
             last = number
             if number == 10_000 { break }
         }
-        #expect(last == 10_000)
+        check(last, equals: 10_000)
     }
 
     // MARK: - Snapshot and connections
@@ -121,11 +121,11 @@ import TestSupport
             if number.isMultiple(of: 100) {
                 try await pool.write { try $0.executeUpdate("DELETE FROM t WHERE a = ?", number) }
                 // The pool has one reader, which the loop does not occupy.
-                #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 } < 1000)
+                try await check(pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 } < 1000)
             }
         }
-        #expect(count == Self.rowCount)
-        #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") } == 990)
+        check(count, equals: Self.rowCount)
+        try await check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 990)
     }
 
     @Test func `more loops than readers, each reading from the pool, do not deadlock`()
@@ -141,7 +141,7 @@ import TestSupport
                     return sum
                 }
             }
-            for try await sum in group { #expect(sum == 20) }
+            for try await sum in group { check(sum, equals: 20) }
         }
     }
 
@@ -173,25 +173,25 @@ import TestSupport
                 try await pool.changeEncryptionKey(with: .passphrase("another key"))
             }
         }
-        #expect(count == Self.rowCount)
-        #expect(try await numbers(of: pool).reduce(0) { count, _ in count + 1 } == count)
+        check(count, equals: Self.rowCount)
+        try await check(numbers(of: pool).reduce(0) { count, _ in count + 1 }, equals: count)
     }
 
     // MARK: - The end
 
     @Test func `closing the pool ends the loop and does not wait for it`() async throws {
         var iterator = numbers(of: pool).makeAsyncIterator()
-        #expect(try await iterator.next() == 1)
+        try await check(iterator.next(), equals: 1)
         await pool.close()
-        #expect(!FileManager.default.fileExists(atPath: database.path + "-wal"))
+        check(!FileManager.default.fileExists(atPath: database.path + "-wal"))
         // Rows that were already read still arrive.
         var count = 1
         let error = await #expect(throws: SecureStorageError.self) {
             while try await iterator.next() != nil { count += 1 }
         }
-        #expect(error == .closed)
-        #expect(count <= 64)
-        #expect(try await iterator.next() == nil)
+        check(error, equals: .closed)
+        check(count <= 64)
+        try await check(iterator.next() == nil)
         await #expect(throws: SecureStorageError.closed) {
             for try await _ in numbers(of: pool) {}
         }
@@ -202,7 +202,7 @@ import TestSupport
         let queue = try queue()
         var iterator = queue.rows(as: Int.self) { try $0.executeQuery("SELECT a FROM t") }
             .makeAsyncIterator()
-        #expect(try await iterator.next() == 1)
+        try await check(iterator.next(), equals: 1)
         try await queue.inDatabase { $0.close() }
         await #expect(throws: SecureStorageError.closed) {
             while try await iterator.next() != nil {}
@@ -221,7 +221,7 @@ import TestSupport
         }
         while pool.isOpen() { await Task.yield() }
         try await pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
+        try await check(pool.read { try $0.int("SELECT 1") }, equals: 1)
     }
 
     @Test func `errors arrive after the rows before them`() async throws {
@@ -234,17 +234,17 @@ import TestSupport
         await #expect(throws: Failure.self) {
             for try await number in failing { seen.append(number) }
         }
-        #expect(seen == [1, 2])
+        check(seen, equals: [1, 2])
         let error = await #expect(throws: SecureStorageError.self) {
             for try await _ in pool.rows(as: Int.self, { try $0.executeQuery("SELECT nothing") }) {}
         }
-        #expect(error?.code == 1)
-        #expect(
-            await #expect(throws: SecureStorageError.self) {
+        check(error?.code, equals: 1)
+        await check(
+            #expect(throws: SecureStorageError.self) {
                 for try await _ in pool.rows(
                     of: { try $0.executeQuery("DELETE FROM t RETURNING a") }, map: { _ in 1 })
                 {}
-            }?.code == 8)
+            }?.code, equals: 8)
     }
 
     @Test func `cancelling the task ends the query`() async throws {
@@ -262,7 +262,7 @@ import TestSupport
         await began.signalled()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
+        try await check(pool.read { try $0.int("SELECT 1") }, equals: 1)
     }
 
     @Test func `interrupt ends the query`() async throws {
@@ -284,6 +284,6 @@ import TestSupport
             {}
         }
         isOver.withLock { $0 = true }
-        #expect(error?.code == 9)
+        check(error?.code, equals: 9)
     }
 }

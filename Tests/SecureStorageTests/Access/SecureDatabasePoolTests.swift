@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct SecureDatabasePoolTests {
+struct SecureDatabasePoolTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
 
@@ -23,13 +23,13 @@ import TestSupport
 
     @Test func `a read sees earlier writes and returns its block's value`() throws {
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
-        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
+        try check(pool.read { try $0.int("SELECT a FROM t") }, equals: 1)
         #expect(throws: Failure.self) { try pool.read { _ in throw Failure() } }
         let block: (SecureDatabaseStore) throws -> Int? = { try $0.int("SELECT 7") }
-        #expect(try pool.read(block) == 7)
-        #expect(try pool.write(block) == 7)
-        #expect(try pool.writeWithoutTransaction(block) == 7)
-        #expect(pool.databaseURL == database.url)
+        try check(pool.read(block), equals: 7)
+        try check(pool.write(block), equals: 7)
+        try check(pool.writeWithoutTransaction(block), equals: 7)
+        check(pool.databaseURL, equals: database.url)
     }
 
     @Test func `a read's snapshot does not change`() throws {
@@ -47,23 +47,23 @@ import TestSupport
             }
             return [before, try db.int("SELECT count(*) FROM t")]
         }
-        #expect(counts == [1, 1])
-        #expect(try rows() == ["1", "2", "3"])
+        check(counts, equals: [1, 1])
+        try check(rows(), equals: ["1", "2", "3"])
     }
 
     @Test func `a read cannot end its snapshot`() throws {
         for sql in ["COMMIT", "END", "ROLLBACK", "BEGIN"] {
             try pool.read { db in
-                #expect(storageError { try db.executeUpdate(sql) }?.code == 21)
+                check(storageError { try db.executeUpdate(sql) }?.code, equals: 21)
                 try inAnotherThread { pool in
                     try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
                 }
-                #expect(storageError { try db.commit() }?.code == 21)
+                check(storageError { try db.commit() }?.code, equals: 21)
                 let before = try db.int("SELECT count(*) FROM t")
                 try inAnotherThread { pool in
                     try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
                 }
-                #expect(try db.int("SELECT count(*) FROM t") == before)
+                try check(db.int("SELECT count(*) FROM t"), equals: before)
             }
         }
     }
@@ -71,9 +71,9 @@ import TestSupport
     @Test func `a read refuses writes with code 8`() throws {
         for sql in ["INSERT INTO t VALUES (1)", "DROP TABLE t", "PRAGMA user_version = 5"] {
             let error = storageError { try pool.read { try $0.executeUpdate(sql) } }
-            #expect(error?.code == 8, "\(sql): \(String(describing: error))")
+            check(error?.code, equals: 8, "\(sql): \(String(describing: error))")
         }
-        #expect(try rows().isEmpty)
+        try check(rows().isEmpty)
     }
 
     @Test func `a read that throws or leaves things open does not affect the next one`() throws {
@@ -89,36 +89,36 @@ import TestSupport
                     throw Failure()
                 }
             }
-            #expect(storageError { _ = try leaked?.next() } == .closed)
+            check(storageError { _ = try leaked?.next() }, equals: .closed)
             try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
             let count = try pool.read { db in
-                #expect(!db.hasOpenResultSets)
+                check(!db.hasOpenResultSets)
                 return try db.int("SELECT count(*) FROM t")
             }
-            #expect(count == round + 2)
+            check(count, equals: round + 2)
         }
     }
 
     @Test func `closing the store in a block affects only that block`() throws {
-        #expect(
+        check(
             storageError {
                 try pool.read { db in
                     db.close()
                     _ = try db.int("SELECT 1")
                 }
-            } == .closed)
-        #expect(
+            }, equals: .closed)
+        check(
             storageError {
                 try pool.write { db in
                     try db.executeUpdate("INSERT INTO t VALUES (1)")
                     db.close()
                 }
-            } == .closed)
+            }, equals: .closed)
         try pool.writeWithoutTransaction { $0.close() }
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
-        #expect(try rows() == ["2"])
+        try check(rows(), equals: ["2"])
         pool.close()
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     // MARK: - Writing
@@ -127,18 +127,18 @@ import TestSupport
         throws
     {
         let value = try pool.write { db in
-            #expect(try db.isInTransaction())
+            try check(db.isInTransaction())
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             return 5
         }
-        #expect(value == 5)
+        check(value, equals: 5)
         #expect(throws: Failure.self) {
             try pool.write { db in
                 try db.executeUpdate("INSERT INTO t VALUES (2)")
                 throw Failure()
             }
         }
-        #expect(try rows() == ["1"])
+        try check(rows(), equals: ["1"])
     }
 
     @Test func `a write that cannot begin or commit throws, and the pool stays usable`() throws {
@@ -150,8 +150,8 @@ import TestSupport
         let busy = try pool.write { _ in
             storageError { try impatient.write { _ in ran = true } }
         }
-        #expect(busy?.code == 5)
-        #expect(!ran)
+        check(busy?.code, equals: 5)
+        check(!ran)
         try pool.write { db in
             try db.executeStatements(
                 """
@@ -162,17 +162,17 @@ import TestSupport
         let violated = storageError {
             try pool.write { try $0.executeUpdate("INSERT INTO child VALUES (7)") }
         }
-        #expect(violated?.code == 19)
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM child") } == 0)
+        check(violated?.code, equals: 19)
+        try check(pool.read { try $0.int("SELECT count(*) FROM child") }, equals: 0)
         try impatient.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
-        #expect(try rows() == ["1"])
+        try check(rows(), equals: ["1"])
     }
 
     @Test func `writeWithoutTransaction runs VACUUM and rolls back a transaction left open`()
         throws
     {
         try pool.writeWithoutTransaction { db in
-            #expect(try !db.isInTransaction())
+            try check(!db.isInTransaction())
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             try db.executeUpdate("VACUUM")
         }
@@ -182,8 +182,8 @@ import TestSupport
                 try db.executeUpdate("INSERT INTO t VALUES (2)")
             }
         }
-        #expect(error?.code == 21)
-        #expect(error?.description.contains("left a transaction open") == true)
+        check(error?.code, equals: 21)
+        check(error?.description.contains("left a transaction open"), equals: true)
         #expect(throws: Failure.self) {
             try pool.writeWithoutTransaction { db in
                 try db.beginImmediateTransaction()
@@ -191,52 +191,52 @@ import TestSupport
             }
         }
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
-        #expect(try rows() == ["1", "3"])
+        try check(rows(), equals: ["1", "3"])
     }
 
     @Test func `a checkpoint moves the log into the file`() throws {
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         let moved = try pool.checkpoint(.full)
-        #expect(moved.logFrames > 0 && moved.logFrames == moved.checkpointedFrames)
-        #expect(try pool.checkpoint(.truncate) == (0, 0))
-        #expect(storageError { try pool.write { _ in _ = try pool.checkpoint() } }?.code == 6)
-        #expect(storageError { try pool.read { _ in _ = try pool.checkpoint() } }?.code == 21)
+        check(moved.logFrames > 0 && moved.logFrames == moved.checkpointedFrames)
+        try check(pool.checkpoint(.truncate) == (0, 0))
+        check(storageError { try pool.write { _ in _ = try pool.checkpoint() } }?.code, equals: 6)
+        check(storageError { try pool.read { _ in _ = try pool.checkpoint() } }?.code, equals: 21)
     }
 
     // MARK: - Nesting
 
-    @Test(.timeLimit(.minutes(10))) func `a read in a read runs on the same snapshot`() throws {
+    @Test func `a read in a read runs on the same snapshot`() throws {
         // More levels than there are readers.
         func nested(_ depth: Int, in outer: SecureDatabaseStore) throws -> Int? {
             try pool.read { db in
-                #expect(db === outer)
+                check(db === outer)
                 return depth == 0
                     ? try db.int("SELECT count(*) FROM t") : try nested(depth - 1, in: db)
             }
         }
         let count = try pool.read { db in
             let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
-            #expect(try rs.next())
+            try check(rs.next())
             try inAnotherThread { pool in
                 try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
             }
             let count = try nested(10, in: db)
-            #expect(rs.int(forColumnIndex: 0) == 1, "the outer result set stays open")
+            check(rs.int(forColumnIndex: 0), equals: 1, "the outer result set stays open")
             return count
         }
-        #expect(count == 0)
+        check(count, equals: 0)
     }
 
     @Test func `a read in a write sees its changes`() throws {
         try pool.write { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
-            #expect(try rows() == ["1"])
+            try check(rows(), equals: ["1"])
             let other = Shared<[String?]>(["unread"])
             try inAnotherThread { pool in
                 let rows = try pool.read { try $0.strings("SELECT a FROM t") }
                 other.withLock { $0 = rows }
             }
-            #expect(other.current == [])
+            check(other.current, equals: [])
         }
     }
 
@@ -245,7 +245,7 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             #expect(throws: Failure.self) {
                 try pool.write { inner in
-                    #expect(inner === db)
+                    check(inner === db)
                     try inner.executeUpdate("INSERT INTO t VALUES (2)")
                     throw Failure()
                 }
@@ -256,18 +256,18 @@ import TestSupport
         try pool.writeWithoutTransaction { _ in
             try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (5)") }
         }
-        #expect(try rows() == ["1", "3", "4", "5"])
+        try check(rows(), equals: ["1", "3", "4", "5"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a write in a read is an error that names the mistake`()
+    @Test func `a write in a read is an error that names the mistake`()
         throws
     {
         for call in [
             { try pool.write { _ in } }, { try pool.writeWithoutTransaction { _ in } },
         ] {
             let error = storageError { try pool.read { _ in try call() } }
-            #expect(error?.code == 21)
-            #expect(error?.description.contains("end the read first") == true)
+            check(error?.code, equals: 21)
+            check(error?.description.contains("end the read first"), equals: true)
         }
         // Also with another pool's block in between.
         let other = SecureDatabasePool(fullDatabasePath: try TemporaryDatabase().path)
@@ -275,10 +275,10 @@ import TestSupport
         let error = storageError {
             try pool.read { _ in try other.write { _ in try pool.write { _ in } } }
         }
-        #expect(error?.code == 21)
+        check(error?.code, equals: 21)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `blocks of other pools and queues may come in between`()
+    @Test func `blocks of other pools and queues may come in between`()
         throws
     {
         let second = try TemporaryDatabase()
@@ -294,7 +294,7 @@ import TestSupport
                 }
             }
         }
-        #expect(count == 1)
+        check(count, equals: 1)
     }
 
     @Test func `FMDB FMDatabasePool inDatabase:, inTransaction: are read and write`() throws {
@@ -309,7 +309,7 @@ import TestSupport
                 throw Failure()
             }
         }
-        #expect(try pool.read { try $0.int(forQuery: "SELECT sum(a) FROM t") } == 3)
+        try check(pool.read { try $0.int(forQuery: "SELECT sum(a) FROM t") }, equals: 3)
     }
 
     /// Runs `body` with the pool on another thread and waits for it.

@@ -16,7 +16,7 @@ enum ArchiveFixture {
     }
 
     static func data(_ name: String) throws -> Data {
-        let folder = try #require(
+        let folder = try require(
             Bundle.module.url(forResource: "Fixtures/Archives", withExtension: nil))
         return try Data(contentsOf: folder.appendingPathComponent(name))
     }

@@ -5,9 +5,9 @@ import TestSupport
 @testable import SecureStorage
 
 /// Every object that can be written can be read, wherever it is in an archive.
-@Suite struct ArchiveSymmetryTests {
+struct ArchiveSymmetryTests {
     private func values() throws -> [NSObject] {
-        let base = try #require(URL(string: "http://example.org/a/"))
+        let base = try require(URL(string: "http://example.org/a/"))
         return [
             NSString(string: "e\u{301}"), NSMutableString(string: "\u{e9}𝄞\0"), NSString(),
             NSNumber(value: true), NSNumber(value: Int8.min), NSNumber(value: UInt8.max),
@@ -17,8 +17,8 @@ import TestSupport
             NSMutableData(data: Data([0, 255])), NSArray(), NSMutableArray(array: [[], [[]]]),
             NSDictionary(object: NSNull(), forKey: NSNull()), NSMutableDictionary(), NSSet(),
             NSMutableSet(array: [1, "1", Data([1])]), NSOrderedSet(array: ["b", "a"]),
-            NSMutableOrderedSet(), try #require(NSURL(string: "b?c", relativeTo: base)),
-            try #require(NSURL(string: "http://example.org/%C3%A9")),
+            NSMutableOrderedSet(), try require(NSURL(string: "b?c", relativeTo: base)),
+            try require(NSURL(string: "http://example.org/%C3%A9")),
             NSURL(fileURLWithPath: "/a b"),
             NSArray(array: (0..<200).map { [$0] }),
         ]
@@ -26,8 +26,8 @@ import TestSupport
 
     private func refused() throws -> [NSObject] {
         [
-            NSDecimalNumber(string: "1.5"), try #require(NSURL(string: "")),
-            try #require(NSURL(string: "http://[")), NSIndexSet(index: 1), NSObject(),
+            NSDecimalNumber(string: "1.5"), try require(NSURL(string: "")),
+            try require(NSURL(string: "http://[")), NSIndexSet(index: 1), NSObject(),
             Person("Ada", age: 1, height: 1, isMember: true, born: Date(), friend: nil),
             NSCountedSet(array: [1]), OwnNull(),
             NSSet(array: [NSOrderedSet(array: [1]), NSOrderedSet(array: [2])]), Misnamed(),
@@ -94,30 +94,30 @@ import TestSupport
 
     @Test func `what is accepted is read back equal, wherever it is`() throws {
         for value in try values() {
-            let own = try #require(value as? any NSCoding)
+            let own = try require(value as? any NSCoding)
             for object in (value is NSNumber ? [] : [own]) + places(of: value)
                 + hashedPlaces(of: value)
             {
                 let place: Comment = "\(value) in \(type(of: object))"
                 let read = try? copy(object) as? NSObject
-                #expect(read.map { type(of: $0) == type(of: object) } == true, place)
-                #expect(read.map { same($0, object) } == true, place)
+                check(read.map { type(of: $0) == type(of: object) }, equals: true, place)
+                check(read.map { same($0, object) }, equals: true, place)
             }
         }
         let sets: [NSSet] = [
             NSSet(array: (0..<1_000).map { [$0] }), NSSet(array: [[[1, [2]]], ["a": [1]]]),
         ]
-        for set in sets { #expect(try same(copy(set), set)) }
+        for set in sets { try check(same(copy(set), set)) }
         // An array, unlike a set, may have any number of collections.
         let array = NSArray(array: (0..<2_000).map { [$0] })
-        #expect(try same(copy(array), array))
+        try check(same(copy(array), array))
         for number in [NSNumber(value: true), NSNumber(value: Int8(1)), NSNumber(value: 1.5)] {
             let read = try KeyedArchive.decode(KeyedArchive.encode(number), as: NSNumber.self)
-            #expect(read == number)
-            #expect(type(of: read) == type(of: number))
+            check(read, equals: number)
+            check(type(of: read) == type(of: number))
         }
         let keyed = NSDictionary(objects: [1, 2], forKeys: [NSArray(), NSUUID()])
-        #expect(try same(copy(keyed), keyed))
+        try check(same(copy(keyed), keyed))
     }
 
     @Test func `sets of sets of arrays, which Foundation cannot compare, are refused`() {
@@ -125,7 +125,7 @@ import TestSupport
         let keyed = NSDictionary(object: 1, forKey: NSArray())
         for object in [inner, keyed, NSArray(object: inner), NSArray(object: keyed)] {
             let error = storageError { _ = try copy(NSArray(object: NSSet(object: object))) }
-            #expect(error == .typeConversionFailed)
+            check(error, equals: .typeConversionFailed)
         }
     }
 
@@ -139,13 +139,13 @@ import TestSupport
         expectRefusal(of: NSArray(object: NSSet(array: arrays)))
         expectRefusal(of: NSDictionary(objects: arrays, forKeys: arrays))
         expectRefusal(of: NSOrderedSet(array: arrays))
-        #expect(storageError { _ = try copy(Misnamed()) } == .typeConversionFailed)
+        check(storageError { _ = try copy(Misnamed()) }, equals: .typeConversionFailed)
     }
 
     /// Expects that the encoder refuses the object, not the decoder.
     private func expectRefusal<T: NSCoding>(of object: T, _ part: Comment? = nil) {
-        #expect(
-            storageError { _ = try KeyedArchive.encode(object) } == .typeConversionFailed,
+        check(
+            storageError { _ = try KeyedArchive.encode(object) }, equals: .typeConversionFailed,
             "\(part ?? "") in \(type(of: object))")
     }
 }

@@ -4,16 +4,16 @@ import Testing
 import TestSupport
 
 /// Points, sizes and rectangles, which archives store as texts.
-@Suite struct GeometryTests {
+struct GeometryTests {
     @Test func `a point, a size and a rectangle with keys survive storage`() throws {
         let database = try TemporaryDatabase()
         let store = SecureKeyValueStore(fullDatabasePath: database.path)
         try store.open(with: TemporaryDatabase.key)
         try store.put(Placed(), forKey: "k")
         let placed: Placed? = try store.get("k")
-        #expect(placed?.point == NSPoint(x: 1, y: -2.5))
-        #expect(placed?.size == NSSize(width: 3, height: 4))
-        #expect(placed?.frame == NSRect(x: 5, y: 6, width: 7, height: 8))
+        check(placed?.point, equals: NSPoint(x: 1, y: -2.5))
+        check(placed?.size, equals: NSSize(width: 3, height: 4))
+        check(placed?.frame, equals: NSRect(x: 5, y: 6, width: 7, height: 8))
     }
 }
 

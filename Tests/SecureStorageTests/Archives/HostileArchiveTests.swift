@@ -4,10 +4,10 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct HostileArchiveTests {
+struct HostileArchiveTests {
     @Test func `the archive fixtures are present`() {
-        #expect(ArchiveFixture.names("bad-").count > 80)
-        #expect(ArchiveFixture.names("good-").count == 5)
+        check(ArchiveFixture.names("bad-").count > 80)
+        check(ArchiveFixture.names("good-").count, equals: 5)
     }
 
     @Test(arguments: ArchiveFixture.names("bad-"))
@@ -17,8 +17,8 @@ import TestSupport
 
         let errors = ArchiveFixture.decodeAll(data)
 
-        #expect(errors.allSatisfy { $0 == .typeConversionFailed }, "\(errors)")
-        #expect(ThreadTime.now - start < .seconds(errors.count))
+        check(errors.allSatisfy { $0 == .typeConversionFailed }, "\(errors)")
+        check(ThreadTime.now - start < .seconds(errors.count))
     }
 
     @Test(arguments: ["good-person.plist", "good-dictionary.plist"])
@@ -26,7 +26,7 @@ import TestSupport
         let data = try ArchiveFixture.data(name)
         for length in 0..<data.count {
             let errors = ArchiveFixture.decodeAll(data.prefix(length))
-            #expect(errors.allSatisfy { $0 == .typeConversionFailed }, "cut at \(length)")
+            check(errors.allSatisfy { $0 == .typeConversionFailed }, "cut at \(length)")
         }
     }
 
@@ -36,7 +36,7 @@ import TestSupport
         let environment = ProcessInfo.processInfo.environment["SECURESTORAGE_MUTATIONS"]
         let rounds = environment.flatMap { Int($0) } ?? 3000
         let archives = try ArchiveFixture.names("good-").map { try ArchiveFixture.data($0) }
-        try #require(archives.count == 5)
+        try require(archives.count == 5)
         var random = SplitMix64(seed: 20_240_601)
         var refused = 0
         for round in 0..<rounds {
@@ -46,8 +46,8 @@ import TestSupport
             }
             refused += ArchiveFixture.decodeAll(data).contains(nil) ? 0 : 1
         }
-        #expect(refused > rounds / 4)
-        #expect(refused < rounds)
+        check(refused > rounds / 4)
+        check(refused < rounds)
     }
 }
 

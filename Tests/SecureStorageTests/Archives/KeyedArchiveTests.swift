@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct KeyedArchiveTests {
+struct KeyedArchiveTests {
     private let ada = Person(
         "Ada", age: 36, height: 1.65, isMember: true,
         born: Date(timeIntervalSinceReferenceDate: -1), friend: nil)
@@ -20,13 +20,13 @@ import TestSupport
         _ object: T, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let data = try KeyedArchive.encode(object)
-        #expect(
-            try KeyedArchive.decode(data, as: T.self) == object, sourceLocation: sourceLocation)
+        try check(
+            KeyedArchive.decode(data, as: T.self), equals: object, sourceLocation: sourceLocation)
         let classes: [AnyClass] = [
             T.self, NSString.self, NSNumber.self, NSArray.self, NSDictionary.self,
         ]
         let theirs = try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
-        #expect(theirs as? T == object, sourceLocation: sourceLocation)
+        check(theirs as? T, equals: object, sourceLocation: sourceLocation)
     }
 
     @Test func `Foundation's values and collections survive`() throws {
@@ -39,7 +39,7 @@ import TestSupport
         try expectRoundTrip(NSDate(timeIntervalSinceReferenceDate: 0.25))
         try expectRoundTrip(NSNull())
         try expectRoundTrip(NSUUID())
-        try expectRoundTrip(try #require(NSURL(string: "https://example.org/a?b#c")))
+        try expectRoundTrip(try require(NSURL(string: "https://example.org/a?b#c")))
         try expectRoundTrip(NSArray(array: ["a", 1, ["b"]]))
         try expectRoundTrip(NSMutableArray(array: ["a", "b"]))
         try expectRoundTrip(NSDictionary(dictionary: ["a": 2, "b": ["c": "d"]]))
@@ -50,15 +50,15 @@ import TestSupport
 
     @Test func `a text that archives use for nil survives`() throws {
         let data = try KeyedArchive.encode(NSString(string: "$null"))
-        #expect(try KeyedArchive.decode(data, as: NSString.self) == "$null")
+        try check(KeyedArchive.decode(data, as: NSString.self), equals: "$null")
     }
 
     @Test func `an app's object survives with what it contains`() throws {
         let copy = try KeyedArchive.decode(try KeyedArchive.encode(bob()), as: Person.self)
-        #expect(copy == bob())
+        check(copy, equals: bob())
         let theirs = try NSKeyedUnarchiver.unarchivedObject(
             ofClass: Person.self, from: try KeyedArchive.encode(bob()))
-        #expect(theirs == bob())
+        check(theirs, equals: bob())
     }
 
     @Test func `an object without secure coding survives with what it contains`() throws {
@@ -73,25 +73,25 @@ import TestSupport
 
         let copy = try KeyedArchive.decode(try KeyedArchive.encode(note), as: Note.self)
 
-        #expect(copy.title == "first")
-        #expect(copy.lines == ["a", "b"])
-        #expect(copy.small == .min)
-        #expect(copy.large == .max)
-        #expect(copy.half == 0.5)
-        #expect(copy.bytes == Data([1, 2, 3]))
-        #expect(copy.unnamed == "no key")
-        #expect(copy.next is Reminder)
-        #expect(copy.next?.title == "second")
+        check(copy.title, equals: "first")
+        check(copy.lines, equals: ["a", "b"])
+        check(copy.small, equals: .min)
+        check(copy.large, equals: .max)
+        check(copy.half, equals: 0.5)
+        check(copy.bytes, equals: Data([1, 2, 3]))
+        check(copy.unnamed, equals: "no key")
+        check(copy.next is Reminder)
+        check(copy.next?.title, equals: "second")
     }
 
     @Test func `a shared object of an app is created once`() throws {
         let pair = [Note("same")]
         let data = try KeyedArchive.encode(Holder([pair, pair, pair[0], pair[0]]))
         let copies = try KeyedArchive.decode(data, as: Holder.self).items
-        #expect(copies.count == 4)
-        let inner = try #require(copies[0] as? [Note])
-        #expect(copies[2] as? Note === copies[3] as? Note)
-        #expect(inner.first === copies[2] as? Note)
+        check(copies.count, equals: 4)
+        let inner = try require(copies[0] as? [Note])
+        check(copies[2] as? Note === copies[3] as? Note)
+        check(inner.first === copies[2] as? Note)
     }
 
     @Test func `numbers that equal nothing do no harm in a set`() throws {
@@ -100,19 +100,19 @@ import TestSupport
         let numbers = NSSet(array: [Double.nan, -.nan, .infinity, 1e300])
         for set in [dates, numbers] {
             let data = try KeyedArchive.encode(set)
-            #expect(try KeyedArchive.decode(data, as: NSSet.self).count >= 3)
+            try check(KeyedArchive.decode(data, as: NSSet.self).count >= 3)
         }
     }
 
     @Test func `a decoded object is of the requested class or a subclass`() throws {
         let array = try KeyedArchive.encode(NSArray(array: ["a"]))
         let mutable = try KeyedArchive.encode(NSMutableArray(array: ["a"]))
-        #expect(try KeyedArchive.decode(mutable, as: NSArray.self) == ["a"])
+        try check(KeyedArchive.decode(mutable, as: NSArray.self), equals: ["a"])
         #expect(throws: SecureStorageError.typeConversionFailed) {
             _ = try KeyedArchive.decode(array, as: NSMutableArray.self)
         }
         let reminder = try KeyedArchive.encode(Reminder("r"))
-        #expect(try KeyedArchive.decode(reminder, as: Note.self) is Reminder)
+        try check(KeyedArchive.decode(reminder, as: Note.self) is Reminder)
         let note = try KeyedArchive.encode(Note("n"))
         #expect(throws: SecureStorageError.typeConversionFailed) {
             _ = try KeyedArchive.decode(note, as: Reminder.self)
@@ -135,7 +135,7 @@ import TestSupport
     @Test func `a secure class reads only property lists without naming a class`() throws {
         let list = try KeyedArchive.encode(Careless(["a": [1, 2]]))
         let inner = try KeyedArchive.decode(list, as: Careless.self).inner
-        #expect(inner as? NSDictionary == ["a": [1, 2]] as NSDictionary)
+        check(inner as? NSDictionary, equals: ["a": [1, 2]] as NSDictionary)
         for other: Any in [ada, UUID(), [ada]] {
             let data = try KeyedArchive.encode(Careless(other))
             #expect(throws: SecureStorageError.typeConversionFailed) {
@@ -157,31 +157,33 @@ import TestSupport
         ring.next = ring
         defer { ring.next = nil }
 
-        #expect(storageError { _ = try KeyedArchive.encode(deep) } == .typeConversionFailed)
-        #expect(storageError { _ = try KeyedArchive.encode(chain) } == .typeConversionFailed)
-        #expect(storageError { _ = try KeyedArchive.encode(ring) } == .typeConversionFailed)
-        #expect(
-            storageError { _ = try KeyedArchive.encode(Outer.Nested()) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(deep) }, equals: .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(chain) }, equals: .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(ring) }, equals: .typeConversionFailed)
+        check(
+            storageError { _ = try KeyedArchive.encode(Outer.Nested()) },
+            equals: .typeConversionFailed)
         let nested = NSArray(object: Outer.Nested())
-        #expect(storageError { _ = try KeyedArchive.encode(nested) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(nested) }, equals: .typeConversionFailed)
         let insecure = Careless(Note("n"))
-        #expect(storageError { _ = try KeyedArchive.encode(insecure) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(insecure) }, equals: .typeConversionFailed)
         let unknown = NSArray(object: NSIndexSet(index: 1))
-        #expect(storageError { _ = try KeyedArchive.encode(unknown) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(unknown) }, equals: .typeConversionFailed)
         let inside = Careless(Outer.Nested())
-        #expect(storageError { _ = try KeyedArchive.encode(inside) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(inside) }, equals: .typeConversionFailed)
         let noCoding = NSArray(object: NSObject())
-        #expect(storageError { _ = try KeyedArchive.encode(noCoding) } == .typeConversionFailed)
-        #expect(storageError { _ = try KeyedArchive.encode(OwnNull()) } == .typeConversionFailed)
+        check(storageError { _ = try KeyedArchive.encode(noCoding) }, equals: .typeConversionFailed)
+        check(
+            storageError { _ = try KeyedArchive.encode(OwnNull()) }, equals: .typeConversionFailed)
     }
 
     @Test func `equal numbers of several kinds stay distinct in one archive`() throws {
         let numbers = NSArray(array: [NSNumber(value: true), NSNumber(value: 1), 1.0])
         let copy = try KeyedArchive.decode(try KeyedArchive.encode(numbers), as: NSArray.self)
-        let kinds = try #require(copy as? [NSNumber]).map { String(cString: $0.objCType) }
+        let kinds = try require(copy as? [NSNumber]).map { String(cString: $0.objCType) }
         // "c" is a Bool; which integer type it is depends on the size of the number.
-        #expect(kinds.first == "c")
-        #expect(["i", "q"].contains(kinds[1]))
-        #expect(kinds.last == "d")
+        check(kinds.first, equals: "c")
+        check(["i", "q"].contains(kinds[1]))
+        check(kinds.last, equals: "d")
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 @testable import SecureStorage
 
 /// Which copies the rule removes, by any clock.
-@Suite struct BackupRotationTests {
+struct BackupRotationTests {
     private typealias Backup = BackupSchedule.Backup
 
     private static func backup(_ seconds: Double, isVerified: Bool = true) -> Backup {
@@ -46,7 +46,7 @@ import TestSupport
         let days = (1...7).map { end - Double($0) * 86_400 + 85_500 }
         // The sixtieth day is a Sunday.
         let weeks = (1...4).map { end - Double($0) * 7 * 86_400 + 7 * 86_400 - 900 }
-        #expect(Set(left) == Set(hours + days + weeks))
+        check(Set(left), equals: Set(hours + days + weeks))
     }
 
     @Test
@@ -69,20 +69,20 @@ import TestSupport
             let surplus = rotation.surplus(of: Array(backups), now: now)
             let left = backups.subtracting(surplus)
             let past = backups.filter { $0.date <= now }
-            #expect(backups.subtracting(past).isSubset(of: left), "round \(round)")
+            check(backups.subtracting(past).isSubset(of: left), "round \(round)")
             if let newest = past.max(by: { $0.date < $1.date }) {
-                #expect(left.contains(newest), "round \(round)")
+                check(left.contains(newest), "round \(round)")
             }
             if let verified = past.filter(\.isVerified).max(by: { $0.date < $1.date }) {
-                #expect(left.contains(verified), "round \(round)")
+                check(left.contains(verified), "round \(round)")
             }
             // What is left is not rotated further, and the order of the files does not matter.
-            #expect(rotation.surplus(of: Array(left), now: now).isEmpty, "round \(round)")
-            #expect(rotation.surplus(of: backups.shuffled(using: &random), now: now) == surplus)
+            check(rotation.surplus(of: Array(left), now: now).isEmpty, "round \(round)")
+            check(rotation.surplus(of: backups.shuffled(using: &random), now: now), equals: surplus)
             // No more than the settings keep, and the two that always stay.
             let settings = rotation.settings
             let most = settings.keepsHourly + settings.keepsDaily + settings.keepsWeekly + 2
-            #expect(past.subtracting(surplus).count <= most, "round \(round)")
+            check(past.subtracting(surplus).count <= most, "round \(round)")
         }
     }
 
@@ -100,14 +100,14 @@ import TestSupport
                 (48..<96).map { jump + Double($0) * 3600 }, rotation, from: wrong)
             for backups in [wrong, after] {
                 let old = backups.filter { (start...jump).contains($0.date.timeIntervalSince1970) }
-                #expect(old.count >= 4, "a shift of \(shift)")
+                check(old.count >= 4, "a shift of \(shift)")
             }
             // Of the two days by the right clock, all hours that are asked for.
             let new = after.filter {
                 $0.date.timeIntervalSince1970 >= jump + 48 * 3600
                     && $0.date.timeIntervalSince1970 < jump + year / 2
             }
-            #expect(new.count >= 24, "a shift of \(shift)")
+            check(new.count >= 24, "a shift of \(shift)")
         }
     }
 
@@ -116,8 +116,8 @@ import TestSupport
         let others = (1...100).map { Self.backup(1e9 + Double($0) * 604_800, isVerified: false) }
         let rotation = Self.rotation(1, 1, 1)
         let surplus = rotation.surplus(of: others + [verified], now: Date())
-        #expect(surplus.count == 99)
-        #expect(!surplus.contains(verified))
+        check(surplus.count, equals: 99)
+        check(!surplus.contains(verified))
     }
 
     @Test func `a name is read back as the time that it was made of, and no other name is read`()
@@ -131,13 +131,14 @@ import TestSupport
         .sorted() {
             let isVerified = time % 2 == 0
             let file = names.file(at: time, isVerified: isVerified)
-            let read = try #require(names.read(file))
-            #expect(read == (time, isVerified))
-            #expect(file > last)
+            let read = try require(names.read(file))
+            check(read == (time, isVerified))
+            check(file > last)
             last = file
         }
-        #expect(
-            names.file(at: 1_795_533_150_123, isVerified: true) == "notes-20261124T151230.123Z.db")
+        check(
+            names.file(at: 1_795_533_150_123, isVerified: true),
+            equals: "notes-20261124T151230.123Z.db")
         for other in [
             "notes-20261124T151230.123Z.db-wal", "notes-20261124T151230.123Z", "notes.db",
             "notes-20261324T151230.123Z.db", "notes-20260230T151230.123Z.db",
@@ -146,10 +147,10 @@ import TestSupport
             "notes-2-20261124T151230.123Z.db", "notes-+0261124T151230.123Z.db", "notes-", "",
             "notes-２0261124T151230.123Z.db", "Notes-20261124T151230.123Z.db",
         ] {
-            #expect(names.read(other) == nil, "\(other)")
+            check(names.read(other) == nil, "\(other)")
         }
         for name in ["", ".notes", "a/b", "a\0", String(repeating: "x", count: 181)] {
-            #expect(storageError { _ = try BackupName(name) }?.resultCode == .misuse, "\(name)")
+            check(storageError { _ = try BackupName(name) }?.resultCode, equals: .misuse, "\(name)")
         }
     }
 }

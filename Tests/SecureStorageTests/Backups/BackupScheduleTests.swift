@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Copies at regular times, in a folder with other files.
-@Suite(.timeLimit(.minutes(10))) struct BackupScheduleTests {
+struct BackupScheduleTests {
     let database: TemporaryDatabase
     let folder: TemporaryDatabase
 
@@ -26,7 +26,7 @@ import TestSupport
         func wait(until condition: (Log) -> Bool) async throws {
             let end = ContinuousClock.now + .seconds(60)
             while !condition(self), .now < end { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(condition(self))
+            check(condition(self))
         }
     }
 
@@ -58,7 +58,7 @@ import TestSupport
         let db = SecureDatabaseStore(url: backup.url)
         try db.open(with: TemporaryDatabase.key)
         defer { db.close() }
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
         return try db.int("SELECT count(*) FROM t")
     }
 
@@ -69,18 +69,18 @@ import TestSupport
         let log = Log()
         let schedule = try makeSchedule(of: pool, log)
         let backup = try await schedule.backUp()
-        #expect(backup.url.lastPathComponent == "notes-20261124T151230.123Z.db")
-        #expect(backup.isVerified)
-        #expect(try schedule.backups() == [backup])
-        #expect(try rowCount(backup) == 20)
-        #expect(
+        check(backup.url.lastPathComponent, equals: "notes-20261124T151230.123Z.db")
+        check(backup.isVerified)
+        try check(schedule.backups(), equals: [backup])
+        try check(rowCount(backup), equals: 20)
+        check(
             storageError {
                 try SecureDatabaseStore(url: backup.url).open(with: "another key")
             }?.resultCode == nil)
         // Another one in the same millisecond has the next free name.
         let next = try await schedule.backUp()
-        #expect(next.url.lastPathComponent == "notes-20261124T151230.124Z.db")
-        #expect(try folder.fileNames().filter { !$0.hasPrefix(".") }.count == 2)
+        check(next.url.lastPathComponent, equals: "notes-20261124T151230.124Z.db")
+        try check(folder.fileNames().filter { !$0.hasPrefix(".") }.count, equals: 2)
     }
 
     @Test func `it runs until it is cancelled, and the folder has what the settings keep`()
@@ -103,11 +103,11 @@ import TestSupport
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
         let made = log.made.withLock { $0 }
-        #expect(made.map(\.url.path) == made.map(\.url.path).sorted())
+        check(made.map(\.url.path), equals: made.map(\.url.path).sorted())
         // The last of the hour; two if the hour has just changed, or one was made without a report.
-        #expect((1...2).contains(try schedule.backups().count))
-        #expect(log.failures.withLock { $0.isEmpty })
-        #expect(try folder.fileNames().filter { $0.contains("unfinished") }.isEmpty)
+        check((1...2).contains(try schedule.backups().count))
+        check(log.failures.withLock { $0.isEmpty })
+        try check(folder.fileNames().filter { $0.contains("unfinished") }.isEmpty)
     }
 
     @Test func `a schedule that is started again reads from the folder when the next copy is due`()
@@ -121,11 +121,11 @@ import TestSupport
         let running = Task { try await schedule.run() }
         defer { running.cancel() }
         try await Task.sleep(for: .milliseconds(200))
-        #expect(try schedule.backups() == [first])
+        try check(schedule.backups(), equals: [first])
         // It looks again after the second that was left.
         log.advance(1)
         try await log.wait { $0.made.withLock { !$0.isEmpty } }
-        #expect(try schedule.backups().count == 2)
+        try check(schedule.backups().count, equals: 2)
     }
 
     @Test func `a copy that is not due is not made`() async throws {
@@ -138,7 +138,7 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(300))
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
-        #expect(try schedule.backups().count == 1)
+        try check(schedule.backups().count, equals: 1)
         log.advance(101)
         let later = Task { [schedule = try makeSchedule(of: pool, log)] in try await schedule.run()
         }
@@ -161,15 +161,15 @@ import TestSupport
             log.advance(3600)
         }
         let before = try schedule.backups()
-        #expect(before == Array(made.reversed().prefix(3)))
+        check(before, equals: Array(made.reversed().prefix(3)))
         log.advance(jump)
         let running = Task { try await schedule.run() }
         defer { running.cancel() }
         try await log.wait { $0.made.withLock { !$0.isEmpty } }
         try await Task.sleep(for: .milliseconds(50))
         let left = try schedule.backups()
-        #expect(Set(left).isSuperset(of: before.prefix(2)))
-        #expect(try left.allSatisfy { try rowCount($0) == 20 })
+        check(Set(left).isSuperset(of: before.prefix(2)))
+        try check(left.allSatisfy { try rowCount($0) == 20 })
     }
 
     @Test func `files of others stay, whatever they are called`() async throws {
@@ -197,9 +197,9 @@ import TestSupport
             try await schedule.backUp()
             log.advance(3600)
         }
-        #expect(try schedule.backups().count == 1)
+        try check(schedule.backups().count, equals: 1)
         let names = Set(try folder.fileNames())
-        #expect(names.isSuperset(of: others + [link, sub]))
+        check(names.isSuperset(of: others + [link, sub]))
     }
 
     @Test func `a copy that is not verified has a name that says so, and the verified one stays`()
@@ -215,13 +215,13 @@ import TestSupport
         for _ in 0..<5 {
             log.advance(3600)
             let backup = try await schedule.backUp()
-            #expect(backup.url.lastPathComponent.hasSuffix("Z-unverified.db"))
-            #expect(!backup.isVerified)
-            #expect(try rowCount(backup) == 20)
+            check(backup.url.lastPathComponent.hasSuffix("Z-unverified.db"))
+            check(!backup.isVerified)
+            try check(rowCount(backup), equals: 20)
         }
         let left = try schedule.backups()
-        #expect(left.map(\.isVerified) == [false, false, true])
-        #expect(left.last == verified)
+        check(left.map(\.isVerified), equals: [false, false, true])
+        check(left.last, equals: verified)
     }
 
     @Test func `a damaged database is reported, and the copies of better days stay`() async throws {
@@ -242,13 +242,13 @@ import TestSupport
         // Tried again after a second.
         try await log.wait { $0.failures.withLock { $0.count } >= 2 }
         running.cancel()
-        #expect(
+        check(
             log.failures.withLock {
                 $0.allSatisfy { $0 is SecureStorageError }
             },
             "\(log.failures.withLock { $0 })")
-        #expect(try schedule.backups() == [good])
-        #expect(try rowCount(good) == 200)
+        try check(schedule.backups(), equals: [good])
+        try check(rowCount(good), equals: 200)
     }
 
     @Test func `a suspended pool is left alone until it is resumed`() async throws {
@@ -261,7 +261,7 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(300))
         pool.resume()
         try await log.wait { $0.made.withLock { $0.count } == 1 }
-        #expect(log.failures.withLock { $0.isEmpty })
+        check(log.failures.withLock { $0.isEmpty })
     }
 
     @Test func `two schedules of one name and one folder make one copy when it is due`()
@@ -277,8 +277,8 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(1500))
         for task in running { task.cancel() }
         for task in running { _ = await task.result }
-        #expect(log.made.withLock { $0.count } == 1)
-        #expect(log.failures.withLock { $0.isEmpty })
+        check(log.made.withLock { $0.count }, equals: 1)
+        check(log.failures.withLock { $0.isEmpty })
     }
 
     @Test
@@ -300,13 +300,13 @@ import TestSupport
         try await schedule.backUp()
         await pool.close()
         try SecureDatabaseStore.remove(at: database.url)
-        let newest = try #require(try schedule.backups().first)
+        let newest = try require(schedule.backups().first)
         let copy = SecureDatabaseStore(url: newest.url, configuration: configuration)
         try copy.open(with: TemporaryDatabase.key)
         try copy.backup(to: database.url)
         copy.close()
         try await pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try await pool.read { try $0.int(forQuery: "SELECT sum(x) FROM t") } == 3)
+        try await check(pool.read { try $0.int(forQuery: "SELECT sum(x) FROM t") }, equals: 3)
         await pool.close()
     }
 
@@ -315,14 +315,14 @@ import TestSupport
         for change: (inout BackupSchedule.Settings) -> Void in [
             { $0.every = .zero }, { $0.every = .seconds(-1) }, { $0.keepsDaily = -1 },
         ] {
-            #expect(
-                storageError { _ = try makeSchedule(of: pool, Log(), change) }?.resultCode
-                    == .misuse)
+            check(
+                storageError { _ = try makeSchedule(of: pool, Log(), change) }?.resultCode,
+                equals: .misuse)
         }
-        #expect(
+        check(
             storageError {
                 _ = try BackupSchedule(of: pool, in: folder.directory, name: "../x") { _ in }
-            }?.resultCode == .misuse)
+            }?.resultCode, equals: .misuse)
     }
 
     // MARK: - Folders and disks
@@ -360,8 +360,8 @@ import TestSupport
         let running = Task { try await schedule.run() }
         defer { running.cancel() }
         try await log.wait { $0.failures.withLock { $0.count } >= 2 }
-        let failure = try #require(log.failures.withLock { $0.first } as? SecureStorageError)
-        #expect(failure.resultCode == .cannotOpen)
+        let failure = try require(log.failures.withLock { $0.first } as? SecureStorageError)
+        check(failure.resultCode, equals: .cannotOpen)
         repair(directory)
         try await log.wait { $0.made.withLock { $0.count } == 1 }
     }
@@ -387,16 +387,16 @@ import TestSupport
                 while failures.withLock({ $0.count }) < 2 {
                     try await Task.sleep(for: .milliseconds(10))
                 }
-                #expect(
+                check(
                     failures.withLock {
                         $0.allSatisfy { ($0 as? SecureStorageError)?.isDiskFull == true }
                     },
                     "\(failures.withLock { $0 })")
-                #expect(try schedule.backups().isEmpty)
+                try check(schedule.backups().isEmpty)
                 try ballast.remove()
                 while made.withLock({ $0 }) < 1 { try await Task.sleep(for: .milliseconds(10)) }
                 running.cancel()
-                #expect(try schedule.backups().count == 1)
+                try check(schedule.backups().count, equals: 1)
             }
             withExtendedLifetime(disk) {}
         }
@@ -438,15 +438,15 @@ import TestSupport
 
             let pool = try database.openPool()
             let schedule = try makeSchedule(of: pool, Log()) { $0.keepsHourly = 1000 }
-            #expect(try schedule.backups().count == names.filter { !$0.hasPrefix(".") }.count)
+            try check(schedule.backups().count, equals: names.filter { !$0.hasPrefix(".") }.count)
             for backup in try schedule.backups()
             where !before.contains(backup.url.lastPathComponent) {
-                #expect(try rowCount(backup) == 300)
+                try check(rowCount(backup), equals: 300)
             }
             try await schedule.backUp()
             await pool.close()
-            #expect(
-                try folder.fileNames().filter { $0.hasPrefix(".") } == [".notes-backups.lock"])
+            try check(
+                folder.fileNames().filter { $0.hasPrefix(".") }, equals: [".notes-backups.lock"])
         }
         SuddenDeath.report("backup schedule: \(outcomes)")
     }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct AggregateTests {
+struct AggregateTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -24,13 +24,14 @@ import TestSupport
 
     @Test func `an aggregate has one state for each group`() throws {
         try makeProduct()
-        #expect(try db.strings("SELECT product(x) FROM t GROUP BY g ORDER BY g") == ["6", "35"])
-        #expect(try db.strings("SELECT product(x) || product(g) FROM t") == ["2104"])
+        try check(
+            db.strings("SELECT product(x) FROM t GROUP BY g ORDER BY g"), equals: ["6", "35"])
+        try check(db.strings("SELECT product(x) || product(g) FROM t"), equals: ["2104"])
     }
 
     @Test func `a group without rows has the initial state's result`() throws {
         try makeProduct()
-        #expect(try db.int("SELECT product(x) FROM t WHERE 0") == 1)
+        try check(db.int("SELECT product(x) FROM t WHERE 0"), equals: 1)
     }
 
     @Test func `an aggregate's error ends the statement and names the aggregate`() throws {
@@ -46,8 +47,8 @@ import TestSupport
         }
         for name in ["bad_step", "bad_end"] {
             let error = storageError { _ = try db.int("SELECT \(name)(x) FROM t") }
-            #expect(error?.code == 1)
-            #expect(error?.description.contains("the function \(name) failed: Refused") == true)
+            check(error?.code, equals: 1)
+            check(error?.description.contains("the function \(name) failed: Refused"), equals: true)
         }
     }
 
@@ -72,18 +73,18 @@ import TestSupport
         try db.executeUpdate("CREATE INDEX i ON t (g, x)")
         for sql in ["SELECT kept(x) FROM t GROUP BY g", "SELECT kept(g) FROM t GROUP BY x"] {
             let rows = try db.executeQuery(sql)
-            #expect(try rows.next())
+            try check(rows.next())
             rows.close()
-            #expect(counts.current[0] == 0)
+            check(counts.current[0], equals: 0)
         }
         try db.makeFunction(named: "stop", argumentCount: 1) {
             if $0[0] == .integer(5) { throw SecureStorageError.typeConversionFailed }
             return nil
         }
-        #expect(storageError { _ = try db.strings("SELECT kept(stop(x)) FROM t") }?.code == 1)
+        check(storageError { _ = try db.strings("SELECT kept(stop(x)) FROM t") }?.code, equals: 1)
         // All states that were made have been freed.
-        #expect(counts.current[0] == 0)
-        #expect(counts.current[1] >= 3)
+        check(counts.current[0], equals: 0)
+        check(counts.current[1] >= 3)
     }
 
     @Test func `an aggregate that closes the store fails, and the store stays open`() throws {
@@ -92,7 +93,7 @@ import TestSupport
         } final: {
             $0
         }
-        #expect(storageError { _ = try db.strings("SELECT closing(x) FROM t") }?.code == 21)
-        #expect(try db.int("SELECT count(*) FROM t") == 4)
+        check(storageError { _ = try db.strings("SELECT closing(x) FROM t") }?.code, equals: 21)
+        try check(db.int("SELECT count(*) FROM t"), equals: 4)
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// What Swift apps pass to FMDB: values of any type, and dictionaries with more names than a
 /// statement has.
-@Suite struct AnyValueTests {
+struct AnyValueTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -35,11 +35,11 @@ import TestSupport
             "real 312E35", "blob 0100", "null ", "null ", "null ", "text C3A9", "text C3A9",
             "integer 37", "real 312E35", "integer 31", "blob 0100", "integer 37", "integer 37",
         ]
-        #expect(try values.map { try stored($0) } == expected)
+        try check(values.map { try stored($0) }, equals: expected)
         // An array without optionals, as FMDB's method accepts it.
         let plain: [Any] = ["one", 2, NSNull()]
         try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: plain)
-        #expect(try db.strings("SELECT a || b || typeof(c) FROM t") == ["one2null"])
+        try check(db.strings("SELECT a || b || typeof(c) FROM t"), equals: ["one2null"])
     }
 
     @Test func `a value that cannot be bound is an error with its type and position`() throws {
@@ -62,21 +62,22 @@ import TestSupport
                 Issue.record("\(error as Any)")
                 continue
             }
-            #expect(message.hasPrefix("value 2 has type "))
-            #expect(message.contains(name))
-            #expect(!message.contains("hush"))
-            #expect(
-                storageError { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) } == error)
+            check(message.hasPrefix("value 2 has type "))
+            check(message.contains(name))
+            check(!message.contains("hush"))
+            check(
+                storageError { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) },
+                equals: error)
         }
         let tooLarge: [Any] = [UInt64.max]
-        #expect(
-            storageError { try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: tooLarge) }
-                == .typeConversionFailed)
-        #expect(
+        check(
+            storageError { try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: tooLarge) },
+            equals: .typeConversionFailed)
+        check(
             storageError {
                 try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [1, UUID()] as [Any])
-            }?.code == 20)
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+            }?.code, equals: 20)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `FMDB parameterDictionary: a surplus name is ignored where that is allowed`()
@@ -85,25 +86,24 @@ import TestSupport
         let values = ["a": 1, "b": 2, "unused": 3]
         let insert = "INSERT INTO t (a, b) VALUES (:a, :b)"
         let strict = storageError { try db.executeUpdate(insert, parameterDictionary: values) }
-        #expect(strict?.code == 25)
-        #expect(strict?.description.contains("unused") == true)
+        check(strict?.code, equals: 25)
+        check(strict?.description.contains("unused"), equals: true)
 
         let lenient = try database.openStore { $0.allowsSurplusNames = true }
         try lenient.executeUpdate(insert, parameterDictionary: values)
         try lenient.prepare(insert).executeUpdate(parameterDictionary: values)
         let rs = try lenient.executeQuery(
             "SELECT count(*) FROM t WHERE a = $a", parameterDictionary: values)
-        #expect(try rs.next())
-        #expect(rs.int(forColumnIndex: 0) == 2)
+        try check(rs.next())
+        check(rs.int(forColumnIndex: 0), equals: 2)
         // A missing name is still an error, and so is a surplus name passed with `named:`.
         let missing = storageError {
             try lenient.executeUpdate(insert, parameterDictionary: ["a": 1, "x": 2, "y": 3])
         }
-        #expect(missing?.code == 25)
-        #expect(missing?.description.contains(":b") == true)
-        #expect(
+        check(missing?.code, equals: 25)
+        check(missing?.description.contains(":b"), equals: true)
+        check(
             storageError { try lenient.executeUpdate(insert, named: ["a": 1, "b": 2, "c": 3]) }?
-                .code
-                == 25)
+                .code, equals: 25)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Values that are read and written in parts.
-@Suite(.timeLimit(.minutes(10))) struct BlobTests {
+struct BlobTests {
     private static let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) })
 
     private static func makeFiles(_ db: SecureDatabaseStore) throws {
@@ -24,22 +24,21 @@ import TestSupport
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         try db.withBlob(table: "file", column: "body", rowID: 1) { blob in
-            #expect(blob.count == 300_000)
-            #expect(try blob.read(at: 0, count: 10) == Self.body.prefix(10))
-            #expect(try blob.read(at: 123_456, count: 50_000) == Self.body[123_456..<173_456])
-            #expect(try blob.read(at: 299_990, count: 100) == Self.body.suffix(10))
-            #expect(try blob.read(at: 300_000, count: 100) == Data())
+            check(blob.count, equals: 300_000)
+            try check(blob.read(at: 0, count: 10), equals: Self.body.prefix(10))
+            try check(blob.read(at: 123_456, count: 50_000), equals: Self.body[123_456..<173_456])
+            try check(blob.read(at: 299_990, count: 100), equals: Self.body.suffix(10))
+            try check(blob.read(at: 300_000, count: 100), equals: Data())
             var bytes = [UInt8](repeating: 0, count: 5)
             try bytes.withUnsafeMutableBytes { try blob.read(into: $0, at: 3) }
-            #expect(Data(bytes) == Self.body[3..<8])
+            check(Data(bytes), equals: Self.body[3..<8])
             try blob.move(toRowID: 2)
-            #expect(try blob.read(at: 0, count: 9) == Data([1, 2]))
+            try check(blob.read(at: 0, count: 9), equals: Data([1, 2]))
         }
-        #expect(
-            try db.withBlob(table: "file", column: "name", rowID: 2) {
+        try check(
+            db.withBlob(table: "file", column: "name", rowID: 2) {
                 try $0.read(at: 1, count: 9)
-            }
-                == Data("wo".utf8))
+            }, equals: Data("wo".utf8))
     }
 
     @Test func `bytes are overwritten in place, in a transaction`() throws {
@@ -53,8 +52,8 @@ import TestSupport
             try blob.write([UInt8](repeating: 9, count: 3), at: 199_997)
         }
         let stored = try db.data(forQuery: "SELECT body FROM file WHERE id = 2")
-        #expect(stored == Self.body.prefix(199_997) + Data([9, 9, 9]))
-        #expect(try db.verifyIntegrity().isSound)
+        check(stored, equals: Self.body.prefix(199_997) + Data([9, 9, 9]))
+        try check(db.verifyIntegrity().isSound)
         struct Refused: Error {}
         #expect(throws: Refused.self) {
             try db.withBlob(table: "file", column: "body", rowID: 2, isWritable: true) { blob in
@@ -62,7 +61,7 @@ import TestSupport
                 throw Refused()
             }
         }
-        #expect(try db.data(forQuery: "SELECT body FROM file WHERE id = 2") == stored)
+        try check(db.data(forQuery: "SELECT body FROM file WHERE id = 2"), equals: stored)
     }
 
     @Test func `what cannot be done is a typed error`() throws {
@@ -77,31 +76,31 @@ import TestSupport
                 try db.withBlob(table: "file", column: column, rowID: row, isWritable: true, body)
             }
         }
-        #expect(error("body", 9)?.description.contains("no such rowid: 9") == true)
-        #expect(error("none", 1)?.description.contains("no such column") == true)
-        #expect(error("number", 1)?.resultCode?.primary == .error)
-        #expect(error("body", 2) { try $0.write([1, 2, 3], at: 0) }?.resultCode == .range)
-        #expect(error("body", 2) { try $0.write([1], at: -1) }?.resultCode == .range)
-        #expect(error("body", 2) { _ = try $0.read(at: 3, count: 1) } == nil)
+        check(error("body", 9)?.description.contains("no such rowid: 9"), equals: true)
+        check(error("none", 1)?.description.contains("no such column"), equals: true)
+        check(error("number", 1)?.resultCode?.primary, equals: .error)
+        check(error("body", 2) { try $0.write([1, 2, 3], at: 0) }?.resultCode, equals: .range)
+        check(error("body", 2) { try $0.write([1], at: -1) }?.resultCode, equals: .range)
+        check(error("body", 2) { _ = try $0.read(at: 3, count: 1) } == nil)
         let changed = error("body", 2) { blob in
             try db.executeUpdate("UPDATE file SET body = x'03' WHERE id = 2")
             _ = try blob.read(at: 0, count: 1)
         }
-        #expect(changed?.resultCode?.primary == .abort)
+        check(changed?.resultCode?.primary, equals: .abort)
         let closed = error("body", 2) { blob in
             db.close()
             _ = try blob.read(at: 0, count: 1)
         }
-        #expect(closed == .closed)
-        #expect(try db.isOpen() == false)
+        check(closed, equals: .closed)
+        try check(db.isOpen(), equals: false)
         try db.open(with: TemporaryDatabase.key)
         var escaped: SecureDatabaseBlob?
         try db.withBlob(table: "file", column: "body", rowID: 2) { escaped = $0 }
-        #expect(storageError { _ = try escaped?.read(at: 0, count: 1) } == .closed)
+        check(storageError { _ = try escaped?.read(at: 0, count: 1) }, equals: .closed)
         let readOnly = storageError {
             try db.withBlob(table: "file", column: "body", rowID: 2) { try $0.write([1], at: 0) }
         }
-        #expect(readOnly?.resultCode?.primary == .readOnly)
+        check(readOnly?.resultCode?.primary, equals: .readOnly)
     }
 
     @Test func `a read of a queue or a pool writes no value`() throws {
@@ -114,10 +113,10 @@ import TestSupport
                 }
             }
         }
-        #expect(error?.resultCode?.primary == .readOnly)
-        #expect(
-            try queue.inDatabase { try $0.data(forQuery: "SELECT body FROM file WHERE id = 2") }
-                == Data([1, 2]))
+        check(error?.resultCode?.primary, equals: .readOnly)
+        try check(
+            queue.inDatabase { try $0.data(forQuery: "SELECT body FROM file WHERE id = 2") },
+            equals: Data([1, 2]))
     }
 
     @Test func `observers receive the rows whose values were written`() async throws {
@@ -132,9 +131,9 @@ import TestSupport
             }
         }
         let change = await changes.next()
-        #expect(change?.mayAffect("file") == true)
-        #expect(change?.hasUnknownTables == false)
-        #expect(change?.tables.values.map(\.kinds) == [.update])
+        check(change?.mayAffect("file"), equals: true)
+        check(change?.hasUnknownTables, equals: false)
+        check(change?.tables.values.map(\.kinds), equals: [.update])
     }
 
     @Test func `a damaged page of a value is an error, and not zeros`() throws {
@@ -156,7 +155,7 @@ import TestSupport
             }
             if error != nil { errors += 1 }
         }
-        #expect(errors == 3)
+        check(errors, equals: 3)
     }
 
     @Test func `a value is streamed out and in, in a snapshot`() async throws {
@@ -172,7 +171,7 @@ import TestSupport
             }
             read += chunk
         }
-        #expect(read == Self.body)
+        check(read, equals: Self.body)
 
         let steps = Shared<[Int]>([])
         let chunks = AsyncStream<Data> { continuation in
@@ -184,11 +183,11 @@ import TestSupport
         try await pool.write(
             chunks, count: Self.body.count, table: "file", column: "body", rowID: 2
         ) { progress in steps.withLock { $0.append(progress.completed) } }
-        #expect(steps.current == [99_999, 199_998, 299_997, 300_000])
+        check(steps.current, equals: [99_999, 199_998, 299_997, 300_000])
         let stored = try await pool.read {
             try $0.data(forQuery: "SELECT body FROM file WHERE id = 2")
         }
-        #expect(stored == Self.body)
+        check(stored, equals: Self.body)
     }
 
     @Test func `a value of 100 MB is streamed in and out with a few megabytes of memory`()
@@ -199,7 +198,7 @@ import TestSupport
             try await Self.stream(megabytes: 1, path + ".first")
             let before = peakMemory()
             try await Self.stream(megabytes: 100, path)
-            #expect(peakMemory() - before < 24 << 20)
+            check(peakMemory() - before < 24 << 20)
         }
     }
 
@@ -221,7 +220,7 @@ import TestSupport
         for try await chunk in pool.chunks(table: "file", column: "body", rowID: 1) {
             size += chunk.count
         }
-        #expect(size == megabytes << 20)
+        check(size, equals: megabytes << 20)
         await pool.close()
     }
 
@@ -261,11 +260,11 @@ import TestSupport
         let stored = try await pool.read {
             try $0.data(forQuery: "SELECT body FROM file WHERE id = 1")
         }
-        #expect(stored == Self.body)
+        check(stored, equals: Self.body)
         try await write(9, stream(3))
         let changed = try await pool.read {
             try $0.data(forQuery: "SELECT body FROM file WHERE id = 1")
         }
-        #expect(changed == Data([1, 2, 3, 1, 2, 3, 1, 2, 3]))
+        check(changed, equals: Data([1, 2, 3, 1, 2, 3, 1, 2, 3]))
     }
 }

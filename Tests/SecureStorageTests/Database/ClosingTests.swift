@@ -7,7 +7,7 @@ import TestSupport
 ///
 /// An engine built without `SQLITE_ENABLE_API_ARMOR`, such as Debian's, ends the process when a C
 /// function receives the handle of a closed connection.
-@Suite struct ClosingTests {
+struct ClosingTests {
     private let database: TemporaryDatabase
     private let db: SecureDatabaseStore
 
@@ -24,8 +24,8 @@ import TestSupport
 
     private func requireWhole() throws {
         if !db.isOpen() { try db.open(with: TemporaryDatabase.key) }
-        #expect(try db.int("SELECT count(*) FROM t") == 2000)
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2000)
+        try check(db.verifyIntegrity().isSound)
     }
 
     /// Whether the error says that the store is closed, or that it cannot be closed here.
@@ -45,9 +45,9 @@ import TestSupport
                 return true
             }
         }
-        #expect(error == .closed)
+        check(error, equals: .closed)
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int("SELECT count(*) FROM t") ?? 0 >= 2000)
+        try check(db.int("SELECT count(*) FROM t") ?? 0 >= 2000)
     }
 
     @Test func `a transaction ends when its block closes the store`() throws {
@@ -69,7 +69,7 @@ import TestSupport
                     return true
                 }
             }
-            #expect(error == .closed)
+            check(error, equals: .closed)
             try requireWhole()
         }
     }
@@ -77,10 +77,10 @@ import TestSupport
     @Test func `a statement with a deadline ends when the store is closed inside it`() throws {
         try db.withDeadline(.seconds(100)) {
             let rows = try db.executeQuery("SELECT a FROM t")
-            #expect(try rows.next())
+            try check(rows.next())
             db.close()
-            #expect(storageError { _ = try rows.next() } == .closed)
-            #expect(storageError { try db.executeUpdate("DELETE FROM t") } == .closed)
+            check(storageError { _ = try rows.next() }, equals: .closed)
+            check(storageError { try db.executeUpdate("DELETE FROM t") }, equals: .closed)
         }
         try requireWhole()
     }
@@ -91,7 +91,7 @@ import TestSupport
             try db.executeUpdate("DELETE FROM t")
             db.close()
         }
-        #expect(isOfClosing(storageError { _ = try migrations.apply(to: db) }))
+        check(isOfClosing(storageError { _ = try migrations.apply(to: db) }))
         try requireWhole()
     }
 
@@ -106,7 +106,7 @@ import TestSupport
                 if calls == call { db.close() }
             }
         }
-        #expect(calls < call || isOfClosing(error))
+        check(calls < call || isOfClosing(error))
         try requireWhole()
     }
 
@@ -122,10 +122,10 @@ import TestSupport
                 if calls == call { db.close() }
             }
         }
-        #expect(calls >= call)
-        #expect(db.isOpen())
+        check(calls >= call)
+        check(db.isOpen())
         // After the commit it is too late to end the change.
-        if let error { #expect(error.code == 21) }
+        if let error { check(error.code, equals: 21) }
         try requireWhole()
         db.close()
         try db.open(with: error == nil ? other : .raw(SecretBytes(copying: TemporaryDatabase.key)))
@@ -144,8 +144,8 @@ import TestSupport
                 if calls == call { db.close() }
             }
         }
-        #expect(error == nil || isOfClosing(error))
-        #expect(FileManager.default.fileExists(atPath: copy.path) == (error == nil))
+        check(error == nil || isOfClosing(error))
+        check(FileManager.default.fileExists(atPath: copy.path), equals: (error == nil))
         try requireWhole()
     }
 
@@ -178,9 +178,9 @@ import TestSupport
                 }
             }
         }
-        #expect(error == .closed)
+        check(error, equals: .closed)
         withExtendedLifetime(changes) {}
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int("SELECT count(*) FROM t") ?? 0 >= 2000)
+        try check(db.int("SELECT count(*) FROM t") ?? 0 >= 2000)
     }
 }

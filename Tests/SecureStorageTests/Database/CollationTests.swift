@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct CollationTests {
+struct CollationTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -26,10 +26,10 @@ import TestSupport
 
     @Test func `a collation orders and compares texts`() throws {
         try makeFolding()
-        #expect(
-            try db.strings("SELECT hex(x) FROM t ORDER BY x COLLATE FOLDING, x")
-                == ["61", "42", "62", "420063", "65", "C3A9"])
-        #expect(try db.int("SELECT count(*) FROM t WHERE x = 'b' COLLATE folding") == 2)
+        try check(
+            db.strings("SELECT hex(x) FROM t ORDER BY x COLLATE FOLDING, x"),
+            equals: ["61", "42", "62", "420063", "65", "C3A9"])
+        try check(db.int("SELECT count(*) FROM t WHERE x = 'b' COLLATE folding"), equals: 2)
     }
 
     @Test func `an index with a collation survives closing and opening`() throws {
@@ -37,8 +37,8 @@ import TestSupport
         try db.executeUpdate("CREATE INDEX i ON t (x COLLATE folding)")
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int("SELECT count(*) FROM t WHERE x = 'É' COLLATE folding") == 1)
-        #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+        try check(db.int("SELECT count(*) FROM t WHERE x = 'É' COLLATE folding"), equals: 1)
+        try check(db.strings("PRAGMA integrity_check"), equals: ["ok"])
     }
 
     @Test func `text that is not UTF-8 sorts last, by its bytes`() throws {
@@ -46,29 +46,30 @@ import TestSupport
         try db.executeUpdate("DELETE FROM t")
         try db.executeUpdate(
             "INSERT INTO t VALUES (CAST(x'ff' AS TEXT)), ('z'), (CAST(x'61ff' AS TEXT)), ('a')")
-        #expect(
-            try db.strings("SELECT hex(x) FROM t ORDER BY x COLLATE folding")
-                == ["61", "7A", "61FF", "FF"])
+        try check(
+            db.strings("SELECT hex(x) FROM t ORDER BY x COLLATE folding"),
+            equals: ["61", "7A", "61FF", "FF"])
     }
 
     @Test(arguments: ["BINARY", "nocase", "RTrim"])
     func `a built-in collation cannot be replaced`(_ name: String) throws {
-        #expect(storageError { try db.makeCollation(named: name) { $1.compare($0) } }?.code == 21)
+        check(
+            storageError { try db.makeCollation(named: name) { $1.compare($0) } }?.code, equals: 21)
     }
 
     @Test func `a removed collation is unknown`() throws {
         try makeFolding()
         try db.removeCollation(named: "Folding")
         let sql = "SELECT x FROM t ORDER BY x COLLATE folding"
-        #expect(storageError { _ = try db.strings(sql) }?.code == 1)
+        check(storageError { _ = try db.strings(sql) }?.code, equals: 1)
     }
 
     @Test func `a collation cannot be replaced while a statement runs`() throws {
         try makeFolding()
         let rows = try db.executeQuery("SELECT x FROM t")
-        #expect(try rows.next())
-        #expect(storageError { try makeFolding() }?.code == 5)
-        #expect(storageError { try db.removeCollation(named: "folding") }?.code == 5)
+        try check(rows.next())
+        check(storageError { try makeFolding() }?.code, equals: 5)
+        check(storageError { try db.removeCollation(named: "folding") }?.code, equals: 5)
         rows.close()
         try makeFolding()
     }
@@ -80,8 +81,8 @@ import TestSupport
             codes.withLock { _ = $0.insert(error?.code) }
             return left.compare(right)
         }
-        #expect(try db.strings("SELECT x FROM t ORDER BY x COLLATE nosy").count == 6)
-        #expect(codes.current == [21])
+        try check(db.strings("SELECT x FROM t ORDER BY x COLLATE nosy").count, equals: 6)
+        check(codes.current, equals: [21])
     }
 
     @Test func `closing the store inside a collation is an error, and the store stays open`() throws
@@ -91,7 +92,7 @@ import TestSupport
             return left.compare(right)
         }
         let sql = "SELECT x FROM t ORDER BY x COLLATE closing"
-        #expect(storageError { _ = try db.strings(sql) }?.code == 21)
-        #expect(try db.int("SELECT count(*) FROM t") == 6)
+        check(storageError { _ = try db.strings(sql) }?.code, equals: 21)
+        try check(db.int("SELECT count(*) FROM t"), equals: 6)
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct ConfigurationTests {
+struct ConfigurationTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -17,22 +17,22 @@ import TestSupport
     @Test func `the defaults are the documented ones`() throws {
         let db = SecureDatabaseStore(fullDatabasePath: database.path)
         try db.open(with: TemporaryDatabase.key)
-        #expect(try pragma("journal_mode", db) == "wal")
-        #expect(try pragma("synchronous", db) == "2")
-        #expect(db.connection?.busyMilliseconds == 5000)
-        #expect(try pragma("cache_size", db) == "-16384")
-        #expect(try pragma("foreign_keys", db) == "1")
-        #expect(try pragma("cipher_page_size", db) == "4096")
-        #expect(try pragma("kdf_iter", db) == "256000")
-        #expect(try pragma("cipher_hmac_algorithm", db) == "HMAC_SHA512")
-        #expect(try pragma("cipher_kdf_algorithm", db) == "PBKDF2_HMAC_SHA512")
-        #expect(try pragma("temp_store", db) == "2")
-        #expect(try pragma("trusted_schema", db) == "0")
+        try check(pragma("journal_mode", db), equals: "wal")
+        try check(pragma("synchronous", db), equals: "2")
+        check(db.connection?.busyMilliseconds, equals: 5000)
+        try check(pragma("cache_size", db), equals: "-16384")
+        try check(pragma("foreign_keys", db), equals: "1")
+        try check(pragma("cipher_page_size", db), equals: "4096")
+        try check(pragma("kdf_iter", db), equals: "256000")
+        try check(pragma("cipher_hmac_algorithm", db), equals: "HMAC_SHA512")
+        try check(pragma("cipher_kdf_algorithm", db), equals: "PBKDF2_HMAC_SHA512")
+        try check(pragma("temp_store", db), equals: "2")
+        try check(pragma("trusted_schema", db), equals: "0")
         let configuration = SecureDatabaseConfiguration()
-        #expect(configuration.maximumReaderCount == 5)
-        #expect(!configuration.isReadOnly)
-        #expect(configuration.logger.label == "SecureStorage")
-        #expect(configuration.cipher == CipherConfiguration())
+        check(configuration.maximumReaderCount, equals: 5)
+        check(!configuration.isReadOnly)
+        check(configuration.logger.label, equals: "SecureStorage")
+        check(configuration.cipher, equals: CipherConfiguration())
     }
 
     @Test func `a commit is durable in both journal modes`() throws {
@@ -41,7 +41,7 @@ import TestSupport
         for (mode, level) in [(SecureDatabaseConfiguration.JournalMode.wal, "2"), (.delete, "3")] {
             let database = try TemporaryDatabase()
             let db = try database.openStore { $0.journalMode = mode }
-            #expect(try pragma("synchronous", db) == level)
+            try check(pragma("synchronous", db), equals: level)
         }
     }
 
@@ -53,22 +53,22 @@ import TestSupport
             $0.cacheSize = 2 * 1024 * 1024
             $0.foreignKeysEnabled = false
         }
-        #expect(try pragma("journal_mode", db) == "delete")
-        #expect(try pragma("synchronous", db) == "1")
-        #expect(db.connection?.busyMilliseconds == 1500)
-        #expect(try pragma("cache_size", db) == "-2048")
-        #expect(try pragma("foreign_keys", db) == "0")
+        try check(pragma("journal_mode", db), equals: "delete")
+        try check(pragma("synchronous", db), equals: "1")
+        check(db.connection?.busyMilliseconds, equals: 1500)
+        try check(pragma("cache_size", db), equals: "-2048")
+        try check(pragma("foreign_keys", db), equals: "0")
     }
 
     @Test func `the journal mode of an existing file can be changed both ways`() throws {
         try database.openStore { $0.journalMode = .delete }
             .executeUpdate("CREATE TABLE t (a)")
         let wal = try database.openStore { $0.journalMode = .wal }
-        #expect(try pragma("journal_mode", wal) == "wal")
+        try check(pragma("journal_mode", wal), equals: "wal")
         wal.close()
         let delete = try database.openStore { $0.journalMode = .delete }
-        #expect(try pragma("journal_mode", delete) == "delete")
-        #expect(try delete.int("SELECT count(*) FROM t") == 0)
+        try check(pragma("journal_mode", delete), equals: "delete")
+        try check(delete.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     typealias IntegerSetting = any WritableKeyPath<SecureDatabaseConfiguration, Int> & Sendable
@@ -83,36 +83,36 @@ import TestSupport
     ) throws {
         for value in [-1, setting == \.cipher.pageSize ? 512 : -4096] {
             let error = storageError { _ = try database.openStore { $0[keyPath: setting] = value } }
-            #expect(error?.code == 21, "\(value)")
+            check(error?.code, equals: 21, "\(value)")
         }
-        #expect(try database.fileNames().isEmpty)
+        try check(database.fileNames().isEmpty)
     }
 
     @Test(arguments: [512, 1000, 4095, 131_072, 0]) func `a page size that breaks files is refused`(
         _ size: Int
     ) throws {
         let error = storageError { _ = try database.openStore { $0.cipher.pageSize = size } }
-        #expect("\(error, default: "none")".contains("power of two from 1024 to 65536"))
+        check("\(error, default: "none")".contains("power of two from 1024 to 65536"))
     }
 
     @Test func `a negative busy timeout is refused, an endless one is accepted`() throws {
-        #expect(
+        check(
             storageError { _ = try database.openStore { $0.busyTimeout = .seconds(-1) } } != nil)
         let db = try database.openStore { $0.busyTimeout = .seconds(Int64.max) }
-        #expect(db.connection?.busyMilliseconds == .max)
+        check(db.connection?.busyMilliseconds, equals: .max)
     }
 
     @Test(arguments: [0, 1, 1 << 40, Int.max])
     func `any cache size is accepted`(_ size: Int) throws {
         let db = try database.openStore { $0.cacheSize = size }
-        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
     @Test func `a salt without a plaintext header is refused`() throws {
         let error = storageError { _ = try database.openStore { $0.cipher.salt = Data(count: 16) } }
-        #expect(error?.kind == .openFailed)
-        #expect("\(error, default: "none")".contains("plaintextHeaderSize"))
-        #expect(try database.fileNames().isEmpty)
+        check(error?.kind, equals: .openFailed)
+        check("\(error, default: "none")".contains("plaintextHeaderSize"))
+        try check(database.fileNames().isEmpty)
     }
 
     @Test func `a salt of another length is refused`() throws {
@@ -122,8 +122,8 @@ import TestSupport
                 $0.cipher.salt = Data(count: 15)
             }
         }
-        #expect("\(error, default: "none")".contains("16 bytes"))
-        #expect(try database.fileNames().isEmpty)
+        check("\(error, default: "none")".contains("16 bytes"))
+        try check(database.fileNames().isEmpty)
     }
 
     @Test func `a read-only store reads, refuses to write and leaves no side file`() throws {
@@ -131,12 +131,12 @@ import TestSupport
         try writer.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         writer.close()
         let reader = try database.openStore { $0.isReadOnly = true }
-        #expect(try reader.int("SELECT a FROM t") == 1)
+        try check(reader.int("SELECT a FROM t"), equals: 1)
         let error = storageError { try reader.executeUpdate("INSERT INTO t VALUES (2)") }
-        #expect(error?.code == 8)
-        #expect(error?.description.contains("read-only") == true)
+        check(error?.code, equals: 8)
+        check(error?.description.contains("read-only"), equals: true)
         reader.close()
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test func `the log names the engine once and contains no secret`() async throws {
@@ -150,17 +150,17 @@ import TestSupport
                 let db = SecureDatabaseStore(
                     fullDatabasePath: database.path, configuration: configuration)
                 try db.open(with: "hunter2")
-                #expect(storageError { try db.executeUpdate("nonsense") } != nil)
+                check(storageError { try db.executeUpdate("nonsense") } != nil)
                 db.close()
             }
             let db = SecureDatabaseStore(
                 fullDatabasePath: database.path, configuration: configuration)
-            #expect(storageError { try db.open(with: "hunter9") } != nil)
+            check(storageError { try db.open(with: "hunter9") } != nil)
             try db.open(with: "hunter2")
             try db.changeEncryptionKey(with: "hunter3")
             let lines = recorder.lines
-            #expect(lines.filter { $0.contains("sqlcipher") }.count == 1)
-            #expect(!lines.contains { $0.contains("hunter") })
+            check(lines.filter { $0.contains("sqlcipher") }.count, equals: 1)
+            check(!lines.contains { $0.contains("hunter") })
         }
     }
 }

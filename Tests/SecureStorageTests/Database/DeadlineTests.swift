@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct DeadlineTests {
+struct DeadlineTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -19,9 +19,9 @@ import TestSupport
                 _ = try db.int(forQuery: AsyncQueueTests.endless)
             }
         }
-        #expect(error?.code == 9)
-        #expect(error?.description.contains("the deadline of the call has passed") == true)
-        #expect(try db.int(forQuery: "SELECT 1") == 1)
+        check(error?.code, equals: 9)
+        check(error?.description.contains("the deadline of the call has passed"), equals: true)
+        try check(db.int(forQuery: "SELECT 1"), equals: 1)
     }
 
     @Test func `a statement that begins after the deadline does not run`() throws {
@@ -29,10 +29,10 @@ import TestSupport
             let error = storageError {
                 try db.withDeadline(duration) { try db.executeUpdate("INSERT INTO t VALUES (1)") }
             }
-            #expect(error?.code == 9)
-            #expect(error?.description.contains("deadline") == true)
+            check(error?.code, equals: 9)
+            check(error?.description.contains("deadline"), equals: true)
         }
-        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 0)
+        try check(db.int(forQuery: "SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a deadline that is not reached changes nothing, however far away`() throws {
@@ -41,9 +41,9 @@ import TestSupport
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
                 return try db.int(forQuery: "SELECT sum(a) FROM t")
             }
-            #expect(sum != nil)
+            check(sum != nil)
         }
-        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 2)
+        try check(db.int(forQuery: "SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test func `the nearer of two deadlines counts, and each ends with its block`() throws {
@@ -55,12 +55,12 @@ import TestSupport
                 }
             }
         }
-        #expect(error?.code == 9)
+        check(error?.code, equals: 9)
         try db.withDeadline(.seconds(3600)) {
-            #expect(
+            check(
                 storageError {
                     try db.withDeadline(.zero) { try db.executeUpdate("DELETE FROM t") }
-                }?.code == 9)
+                }?.code, equals: 9)
             try db.executeUpdate("INSERT INTO t VALUES (1)")
         }
     }
@@ -76,21 +76,21 @@ import TestSupport
                 }
             }
         }
-        #expect(error?.code == 9)
-        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
-        #expect(try queue.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") } == 0)
+        check(error?.code, equals: 9)
+        try check(queue.inDatabase { try $0.isInTransaction() }, equals: false)
+        try check(queue.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") }, equals: 0)
     }
 
     @Test func `another connection to the file is not affected`() throws {
         let other = try database.openStore()
         let rs = try other.executeQuery("SELECT 1 UNION SELECT 2")
-        #expect(try rs.next())
+        try check(rs.next())
         _ = storageError {
             try db.withDeadline(.milliseconds(5)) {
                 _ = try db.int(forQuery: AsyncQueueTests.endless)
             }
         }
-        #expect(try rs.next())
-        #expect(try !rs.next())
+        try check(rs.next())
+        try check(!rs.next())
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct DecodableRowTests {
+struct DecodableRowTests {
     enum Color: String, Codable { case red, green }
     struct Point: Codable, Equatable { var x: Int, y: Double, at: Date? }
     struct User: Codable, Equatable {
@@ -37,16 +37,16 @@ import TestSupport
 
     @Test func `FMDB kvcMagic: a row becomes a value of the app's own type`() throws {
         let user = try db.fetchOne(User.self, Self.complete)
-        #expect(
-            user
-                == User(
-                    id: 1, name: "Ada", nick: nil, born: Date(timeIntervalSince1970: 1_700_000_000),
-                    photo: Data([0, 1]), color: .green,
-                    home: Point(x: 1, y: 0.5, at: Date(timeIntervalSince1970: 60)),
-                    tags: ["a", "b"], page: URL(string: "https://example.org/"),
-                    token: UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
-                    worth: Decimal(string: "12.3")))
-        #expect(!db.hasOpenResultSets)
+        check(
+            user,
+            equals: User(
+                id: 1, name: "Ada", nick: nil, born: Date(timeIntervalSince1970: 1_700_000_000),
+                photo: Data([0, 1]), color: .green,
+                home: Point(x: 1, y: 0.5, at: Date(timeIntervalSince1970: 60)),
+                tags: ["a", "b"], page: URL(string: "https://example.org/"),
+                token: UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
+                worth: Decimal(string: "12.3")))
+        check(!db.hasOpenResultSets)
     }
 
     @Test func `fetchAll reads every row, with bound values`() throws {
@@ -54,15 +54,15 @@ import TestSupport
             Point.self,
             "SELECT column1 AS x, column2 AS y FROM (VALUES (1, 2), (3, 4)) WHERE x > ?",
             values: [0])
-        #expect(points == [Point(x: 1, y: 2, at: nil), Point(x: 3, y: 4, at: nil)])
-        #expect(try db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y WHERE 0") == nil)
-        #expect(try db.fetchAll(Int.self, "VALUES (1), (2)") == [1, 2])
-        #expect(try db.fetchAll(Int?.self, "VALUES (1), (NULL)") == [1, nil])
-        #expect(
-            try db.fetchAll(Date.self, "VALUES (60)") == [Date(timeIntervalSince1970: 60)])
-        #expect(try db.fetchAll(Color.self, "VALUES ('red')") == [.red])
-        #expect(
-            try db.fetchAll([String: Int].self, "SELECT 1 AS a, 2 AS b") == [["a": 1, "b": 2]])
+        check(points, equals: [Point(x: 1, y: 2, at: nil), Point(x: 3, y: 4, at: nil)])
+        try check(db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y WHERE 0") == nil)
+        try check(db.fetchAll(Int.self, "VALUES (1), (2)"), equals: [1, 2])
+        try check(db.fetchAll(Int?.self, "VALUES (1), (NULL)"), equals: [1, nil])
+        try check(
+            db.fetchAll(Date.self, "VALUES (60)"), equals: [Date(timeIntervalSince1970: 60)])
+        try check(db.fetchAll(Color.self, "VALUES ('red')"), equals: [.red])
+        try check(
+            db.fetchAll([String: Int].self, "SELECT 1 AS a, 2 AS b"), equals: [["a": 1, "b": 2]])
     }
 
     @Test(
@@ -71,36 +71,37 @@ import TestSupport
             "9223372036854775808 AS x, 1 AS y", "x'01' AS x, 1 AS y",
         ])
     func `a value that does not fit is a failed conversion`(_ columns: String) throws {
-        #expect(
-            storageError { _ = try db.fetchAll(Point.self, "SELECT \(columns)") }
-                == .typeConversionFailed)
-        #expect(!db.hasOpenResultSets)
+        check(
+            storageError { _ = try db.fetchAll(Point.self, "SELECT \(columns)") },
+            equals: .typeConversionFailed)
+        check(!db.hasOpenResultSets)
     }
 
     @Test func `an unknown raw value and broken JSON are failed conversions`() throws {
-        #expect(
-            storageError { _ = try db.fetchAll(Color.self, "VALUES ('blue')") }
-                == .typeConversionFailed)
+        check(
+            storageError { _ = try db.fetchAll(Color.self, "VALUES ('blue')") },
+            equals: .typeConversionFailed)
         for home in ["'{'", "1", "'{\"x\":1}'", "x'ff'"] {
             let sql = Self.complete.replacingOccurrences(
                 of: "'{\"x\":1,\"y\":0.5,\"at\":60}'", with: home)
-            #expect(sql != Self.complete)
-            #expect(
-                storageError { _ = try db.fetchAll(User.self, sql) } == .typeConversionFailed,
+            check(sql != Self.complete)
+            check(
+                storageError { _ = try db.fetchAll(User.self, sql) }, equals: .typeConversionFailed,
                 "\(home)")
         }
-        #expect(
-            storageError { _ = try db.fetchAll([Int].self, "VALUES (1)") } == .typeConversionFailed)
+        check(
+            storageError { _ = try db.fetchAll([Int].self, "VALUES (1)") },
+            equals: .typeConversionFailed)
     }
 
     @Test func `a missing column is named in the error, and is nil for an optional property`()
         throws
     {
         let error = storageError { _ = try db.fetchAll(Point.self, "SELECT 1 AS x, 2 AS z") }
-        #expect(error?.code == 25)
-        #expect(error?.description.contains("\"y\"; its columns are: x, z") == true)
-        #expect(
-            try db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y") == Point(x: 1, y: 2, at: nil))
+        check(error?.code, equals: 25)
+        check(error?.description.contains("\"y\"; its columns are: x, z"), equals: true)
+        try check(
+            db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y"), equals: Point(x: 1, y: 2, at: nil))
     }
 
     class Base: Decodable { var a: Int }
@@ -115,8 +116,8 @@ import TestSupport
 
     @Test func `a subclass with coding keys reads the same row`() throws {
         let row = try db.fetchOne(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
-        #expect(row?.a == 1)
-        #expect(row?.b == 2)
+        check(row?.a, equals: 1)
+        check(row?.b, equals: 2)
     }
 
     struct Closing: Decodable {
@@ -132,9 +133,9 @@ import TestSupport
     @Test func `an initializer that closes the store gets an error, not freed memory`() throws {
         Closing.store = db
         defer { Closing.store = nil }
-        #expect(storageError { _ = try db.fetchAll(Closing.self, "SELECT 1 AS a") } == .closed)
+        check(storageError { _ = try db.fetchAll(Closing.self, "SELECT 1 AS a") }, equals: .closed)
         let rs = try TemporaryDatabase().openStore().executeQuery("SELECT 1")
-        #expect(storageError { _ = try rs.decode(Int.self) }?.code == 21)
+        check(storageError { _ = try rs.decode(Int.self) }?.code, equals: 21)
     }
 
     @Test func `a decimal number is read completely or not at all`() throws {
@@ -143,19 +144,19 @@ import TestSupport
         func decimal(_ text: String) throws -> Decimal? {
             try db.fetchOne(Decimal.self, "SELECT ?", values: [text])
         }
-        #expect(try decimal("-12345678901234567890.123456789") != nil)
+        try check(decimal("-12345678901234567890.123456789") != nil)
         for text in ["1\u{662}", "1\u{967}.5", "", "1 ", String(repeating: "9", count: 39)] {
-            #expect(storageError { _ = try decimal(text) } == .typeConversionFailed, "\(text)")
+            check(storageError { _ = try decimal(text) }, equals: .typeConversionFailed, "\(text)")
         }
     }
 
     @Test func `a URL and an array are read from the first column`() throws {
         let db = try TemporaryDatabase().openStore()
-        #expect(
-            try db.fetchAll(URL.self, "SELECT 'https://example.org/a' AS u")
-                == [URL(string: "https://example.org/a")])
-        #expect(try db.fetchOne([Int].self, "SELECT '[1, 2]'") == [1, 2])
-        #expect(storageError { _ = try db.fetchOne([Int].self, "SELECT 5") } != nil)
+        try check(
+            db.fetchAll(URL.self, "SELECT 'https://example.org/a' AS u"),
+            equals: [URL(string: "https://example.org/a")])
+        try check(db.fetchOne([Int].self, "SELECT '[1, 2]'"), equals: [1, 2])
+        check(storageError { _ = try db.fetchOne([Int].self, "SELECT 5") } != nil)
     }
 
     // MARK: - Dates
@@ -193,10 +194,11 @@ import TestSupport
             Row.self, "SELECT \(stored) AS at, NULL AS missing, json_array(\(stored)) AS 'all'",
             dates: strategy)
         let near = { (date: Date) in abs(date.timeIntervalSince(Self.date)) < 0.001 }
-        #expect(row.map { near($0.at) } == true)
-        #expect(row?.missing == nil)
-        #expect(row?.all.map(near) == [true])
-        #expect(try db.fetchAll(Date.self, "SELECT \(stored)", dates: strategy).map(near) == [true])
+        check(row.map { near($0.at) }, equals: true)
+        check(row?.missing == nil)
+        check(row?.all.map(near), equals: [true])
+        try check(
+            db.fetchAll(Date.self, "SELECT \(stored)", dates: strategy).map(near), equals: [true])
     }
 
     @Test func `a date may lack the time or the seconds`() throws {
@@ -204,9 +206,9 @@ import TestSupport
             ("1970-01-02", 86_400.0), ("1970-01-01 00:01", 60), ("1969-12-31 23:59:59", -1),
             ("2024-02-29", 1_709_164_800),
         ] {
-            #expect(
-                try db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text)
-                    == Date(timeIntervalSince1970: seconds))
+            try check(
+                db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text),
+                equals: Date(timeIntervalSince1970: seconds))
         }
     }
 
@@ -217,10 +219,9 @@ import TestSupport
             "2023-01-01 00:00:00+99:00", "2023-01-01x",
         ])
     func `text that is not a date is a failed conversion`(_ text: String) throws {
-        #expect(
+        check(
             storageError {
                 _ = try db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text)
-            }
-                == .typeConversionFailed)
+            }, equals: .typeConversionFailed)
     }
 }

@@ -4,21 +4,21 @@ import Logging
 import Testing
 import TestSupport
 
-@Suite struct EngineTests {
+struct EngineTests {
     @Test func `one call identifies the engine`() throws {
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         let engine = try SecureDatabaseStore.engine
-        #expect(try engine.sqliteVersion == db.string(forQuery: "SELECT sqlite_version()"))
-        #expect(try engine.cipherVersion == db.string(forQuery: "PRAGMA cipher_version"))
-        #expect(try engine.provider == db.string(forQuery: "PRAGMA cipher_provider"))
-        #expect(try engine.providerVersion == db.cipherProviderVersion())
+        try check(engine.sqliteVersion, equals: db.string(forQuery: "SELECT sqlite_version()"))
+        try check(engine.cipherVersion, equals: db.string(forQuery: "PRAGMA cipher_version"))
+        try check(engine.provider, equals: db.string(forQuery: "PRAGMA cipher_provider"))
+        try check(engine.providerVersion, equals: db.cipherProviderVersion())
         var options: [String] = []
         let rows = try db.executeQuery("PRAGMA compile_options")
         while try rows.next() { options.append(rows.string(forColumnIndex: 0) ?? "") }
-        #expect(engine.options == options.sorted())
-        #expect(engine.hasOption("HAS_CODEC"))
-        #expect(!engine.hasOption("THREADSAFE"))
+        check(engine.options, equals: options.sorted())
+        check(engine.hasOption("HAS_CODEC"))
+        check(!engine.hasOption("THREADSAFE"))
     }
 
     @Test func `an engine's weaknesses follow from its version and options`() throws {
@@ -26,15 +26,15 @@ import TestSupport
             SecureDatabaseEngine.Weakness.of(sqlite: version, options: options).map(\.name)
         }
         let fullText = ["CVE-2026-11822", "CVE-2026-11824"]
-        #expect(names("3.46.1") == ["CVE-2025-6965", "WAL-reset bug"] + fullText)
-        #expect(names("3.49.2") == ["CVE-2025-6965", "WAL-reset bug"] + fullText)
-        #expect(names("3.50.2") == ["WAL-reset bug"] + fullText)
-        #expect(names("3.51.3") == fullText)
-        #expect(names("3.53.3").isEmpty)
-        #expect(names("3.100.0").isEmpty)
-        #expect(names("3.46.1", []) == ["CVE-2025-6965", "WAL-reset bug"])
+        check(names("3.46.1"), equals: ["CVE-2025-6965", "WAL-reset bug"] + fullText)
+        check(names("3.49.2"), equals: ["CVE-2025-6965", "WAL-reset bug"] + fullText)
+        check(names("3.50.2"), equals: ["WAL-reset bug"] + fullText)
+        check(names("3.51.3"), equals: fullText)
+        check(names("3.53.3").isEmpty)
+        check(names("3.100.0").isEmpty)
+        check(names("3.46.1", []), equals: ["CVE-2025-6965", "WAL-reset bug"])
         let engine = try SecureDatabaseStore.engine
-        #expect(engine.weaknesses.map(\.name) == names(engine.sqliteVersion, engine.options))
+        check(engine.weaknesses.map(\.name), equals: names(engine.sqliteVersion, engine.options))
     }
 
     @Test func `known weaknesses of the engine are warned of once, and only those that users meet`()
@@ -51,11 +51,11 @@ import TestSupport
                 db.close()
             }
             let met = try SecureDatabaseStore.engine.weaknesses.filter { !$0.isAvoided }
-            #expect(recorder.warnings.count == (met.isEmpty ? 0 : 1))
+            check(recorder.warnings.count, equals: (met.isEmpty ? 0 : 1))
             for weakness in met {
-                #expect(recorder.warnings[0].contains(weakness.description))
+                check(recorder.warnings[0].contains(weakness.description))
             }
-            #expect(recorder.warnings.first?.contains("WAL-reset") != true)
+            check(recorder.warnings.first?.contains("WAL-reset") != true)
         }
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct FMDBSchemaTests {
+struct FMDBSchemaTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -21,30 +21,31 @@ import TestSupport
     }
 
     @Test func `FMDB tableExists: in any case, tables only`() throws {
-        #expect(try db.tableExists("Odd 'name"))
-        #expect(try db.tableExists("ODD 'NAME"))
-        #expect(try db.tableExists("passing"))
+        try check(db.tableExists("Odd 'name"))
+        try check(db.tableExists("ODD 'NAME"))
+        try check(db.tableExists("passing"))
         for name in ["v", "i", "nobody", "", "Odd 'name\0", "Odd%"] {
-            #expect(try !db.tableExists(name), "\(name)")
+            try check(!db.tableExists(name), "\(name)")
         }
         db.close()
-        #expect(storageError { _ = try db.tableExists("v") } == .closed)
+        check(storageError { _ = try db.tableExists("v") }, equals: .closed)
     }
 
     @Test func `FMDB columnExists:inTableWithName: in any case, generated columns too`() throws {
-        #expect(try db.columnExists("TEXT", inTable: "odd 'NAME"))
-        #expect(try db.columnExists("twice", inTable: "Odd 'name"))
-        #expect(try db.columnExists("id", inTable: "v"))
-        #expect(try !db.columnExists("nobody", inTable: "v"))
-        #expect(try !db.columnExists("id", inTable: "nobody"))
-        #expect(try !db.columnExists("id", inTable: "v\0"))
-        #expect(try !db.columnExists("id\0", inTable: "v"))
+        try check(db.columnExists("TEXT", inTable: "odd 'NAME"))
+        try check(db.columnExists("twice", inTable: "Odd 'name"))
+        try check(db.columnExists("id", inTable: "v"))
+        try check(!db.columnExists("nobody", inTable: "v"))
+        try check(!db.columnExists("id", inTable: "nobody"))
+        try check(!db.columnExists("id", inTable: "v\0"))
+        try check(!db.columnExists("id\0", inTable: "v"))
     }
 
     @Test func `FMDB getSchema: type, name, tbl_name, rootpage, sql`() throws {
         let rs = try db.schema()
-        #expect(
-            (0..<5).map { rs.columnName(forIndex: $0) } == [
+        check(
+            (0..<5).map { rs.columnName(forIndex: $0) },
+            equals: [
                 "type", "name", "tbl_name", "rootpage", "sql",
             ])
         var found: [String] = []
@@ -53,31 +54,31 @@ import TestSupport
                 "\(rs.string(forColumnName: "type") ?? "") \(rs.string(forColumnName: "name") ?? "")"
             )
         }
-        #expect(found == ["table Odd 'name", "index i", "table passing", "view v"])
+        check(found, equals: ["table Odd 'name", "index i", "table passing", "view v"])
     }
 
     @Test func `FMDB getTableSchema: the rows of table_info, for any name`() throws {
         let rs = try db.tableSchema("odd 'name")
-        #expect(try rs.next())
-        #expect(rs.string(forColumnName: "name") == "id")
-        #expect(rs.int(forColumnName: "pk") == 1)
-        #expect(try rs.next())
-        #expect(rs.int(forColumnName: "notnull") == 1)
-        #expect(rs.string(forColumnName: "dflt_value") == "'x'")
-        #expect(try !rs.next())
+        try check(rs.next())
+        check(rs.string(forColumnName: "name"), equals: "id")
+        check(rs.int(forColumnName: "pk"), equals: 1)
+        try check(rs.next())
+        check(rs.int(forColumnName: "notnull"), equals: 1)
+        check(rs.string(forColumnName: "dflt_value"), equals: "'x'")
+        try check(!rs.next())
         for name in ["nobody", "", "v\0", "v) --"] {
-            #expect(try !db.tableSchema(name).next(), "\(name)")
+            try check(!db.tableSchema(name).next(), "\(name)")
         }
     }
 
     @Test func `FMDB validateSQL: prepares and does not run`() throws {
         try db.validateSQL("DROP TABLE passing")
         try db.validateSQL("SELECT * FROM v WHERE id = ?")
-        #expect(try db.tableExists("passing"))
+        try check(db.tableExists("passing"))
         for sql in [
             "SELEC 1", "SELECT * FROM nobody", "", "SELECT 1; SELECT 2", "SELECT nobody(1)",
         ] {
-            #expect(storageError { try db.validateSQL(sql) }?.code == 1, "\(sql)")
+            check(storageError { try db.validateSQL(sql) }?.code, equals: 1, "\(sql)")
         }
     }
 
@@ -88,32 +89,32 @@ import TestSupport
             "EXPLAIN /**/QUERY PLAN PRAGMA foreign_keys = OFF", "\u{FEFF}PRAGMA foreign_keys = OFF",
         ])
     func `FMDB validateSQL: refuses a PRAGMA, which would take effect`(_ sql: String) throws {
-        #expect(storageError { try db.validateSQL(sql) }?.code == 21)
-        #expect(try db.int(forQuery: "PRAGMA foreign_keys") == 1)
+        check(storageError { try db.validateSQL(sql) }?.code, equals: 21)
+        try check(db.int(forQuery: "PRAGMA foreign_keys"), equals: 1)
     }
 
     @Test func `FMDB userVersion, applicationID, applicationIDString`() throws {
-        #expect(try db.userVersion == 0)
-        #expect(try db.applicationID == 0)
-        #expect(try db.applicationIDString == nil)
+        try check(db.userVersion, equals: 0)
+        try check(db.applicationID, equals: 0)
+        try check(db.applicationIDString == nil)
         for version in [1, Int32.max, .min] {
             try db.setUserVersion(version)
-            #expect(try db.userVersion == version)
+            try check(db.userVersion, equals: version)
         }
         for identifier in [1, UInt32.max] {
             try db.setApplicationID(identifier)
-            #expect(try db.applicationID == identifier)
-            #expect(try db.applicationIDString == nil)
+            try check(db.applicationID, equals: identifier)
+            try check(db.applicationIDString == nil)
         }
         try db.setApplicationIDString("GPKG")
-        #expect(try db.applicationID == 0x4750_4B47)
+        try check(db.applicationID, equals: 0x4750_4B47)
         for text in ["", "abc", "abcde", "äb", "ab\nc"] {
-            #expect(storageError { try db.setApplicationIDString(text) }?.code == 21)
+            check(storageError { try db.setApplicationIDString(text) }?.code, equals: 21)
         }
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.applicationIDString == "GPKG")
-        #expect(try db.userVersion == .min)
+        try check(db.applicationIDString, equals: "GPKG")
+        try check(db.userVersion, equals: .min)
     }
 
     @Test(.enabled(if: SQLCipherShell.isInstalled))
@@ -124,6 +125,6 @@ import TestSupport
         let shell = try SQLCipherShell(
             database.path, key: "x'\(TemporaryDatabase.key.hex)'",
             "PRAGMA user_version; PRAGMA application_id;")
-        #expect(shell.lines == ["-7", "1633837924"])
+        check(shell.lines, equals: ["-7", "1633837924"])
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct FMDBTransactionTests {
+struct FMDBTransactionTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
     let queue: SecureDatabaseQueue
@@ -27,11 +27,13 @@ import TestSupport
         let rival = try database.openStore { $0.busyTimeout = .zero }
         for begin in [db.beginTransaction, db.beginImmediateTransaction] {
             try begin()
-            #expect(storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code == 5)
-            #expect(storageError { try begin() }?.code == 1)
+            check(
+                storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code,
+                equals: 5)
+            check(storageError { try begin() }?.code, equals: 1)
             try db.rollback()
         }
-        #expect(try rows().isEmpty)
+        try check(rows().isEmpty)
     }
 
     @Test(arguments: ["a", "two words", "quo\"te'", "🗝️", "select", "a;--", " "])
@@ -43,23 +45,23 @@ import TestSupport
         try db.rollbackToSavePoint("inner")
         try db.releaseSavePoint("inner")
         try db.releaseSavePoint(name)
-        #expect(try !db.isInTransaction())
-        #expect(try rows() == ["1"])
+        try check(!db.isInTransaction())
+        try check(rows(), equals: ["1"])
     }
 
     @Test func `FMDB startSavePointWithName: an empty name, a NUL, an unknown name are errors`()
         throws
     {
         for name in ["", "a\0b"] {
-            #expect(storageError { try db.startSavePoint(name) }?.code == 21)
-            #expect(storageError { try db.releaseSavePoint(name) }?.code == 21)
-            #expect(storageError { try db.rollbackToSavePoint(name) }?.code == 21)
+            check(storageError { try db.startSavePoint(name) }?.code, equals: 21)
+            check(storageError { try db.releaseSavePoint(name) }?.code, equals: 21)
+            check(storageError { try db.rollbackToSavePoint(name) }?.code, equals: 21)
         }
-        #expect(storageError { try db.releaseSavePoint("nobody") }?.code == 1)
-        #expect(storageError { try db.rollbackToSavePoint("nobody") }?.code == 1)
-        #expect(try !db.isInTransaction())
+        check(storageError { try db.releaseSavePoint("nobody") }?.code, equals: 1)
+        check(storageError { try db.rollbackToSavePoint("nobody") }?.code, equals: 1)
+        try check(!db.isInTransaction())
         db.close()
-        #expect(storageError { try db.startSavePoint("a") } == .closed)
+        check(storageError { try db.startSavePoint("a") }, equals: .closed)
     }
 
     @Test func `FMDB inSavePoint: true and an error roll back, false keeps the changes`() throws {
@@ -78,14 +80,14 @@ import TestSupport
                 throw Failure()
             }
         }
-        #expect(try db.isInTransaction())
+        try check(db.isInTransaction())
         try db.commit()
         try db.inSavePoint { _ in
             try insert(4)
             return false
         }
-        #expect(try !db.isInTransaction())
-        #expect(try rows() == ["1", "4"])
+        try check(!db.isInTransaction())
+        try check(rows(), equals: ["1", "4"])
     }
 
     @Test func `FMDB FMDatabaseQueue inTransaction, inImmediateTransaction, inSavePoint`() throws {
@@ -99,15 +101,16 @@ import TestSupport
                 return true
             }
         }
-        #expect(try rows() == ["1", "1", "1"])
+        try check(rows(), equals: ["1", "1", "1"])
     }
 
     @Test func `FMDB inTransaction, inImmediateTransaction keep other writers out`() throws {
         let rival = try database.openStore { $0.busyTimeout = .zero }
         for run in [queue.inTransaction, queue.inImmediateTransaction] {
             try run { _ in
-                #expect(
-                    storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code == 5)
+                check(
+                    storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code,
+                    equals: 5)
                 return false
             }
         }
@@ -128,10 +131,10 @@ import TestSupport
                     return false
                 }
             }
-            #expect(error?.code == 19)
-            #expect(try !db.isInTransaction())
+            check(error?.code, equals: 19)
+            try check(!db.isInTransaction())
         }
-        #expect(try db.int(forQuery: "SELECT count(*) FROM child") == 0)
+        try check(db.int(forQuery: "SELECT count(*) FROM child"), equals: 0)
     }
 
     @Test func `unlike FMDB, a begin that fails is thrown and the block does not run`() throws {
@@ -146,19 +149,19 @@ import TestSupport
                     return false
                 }
             }
-            #expect(error?.code == 5)
+            check(error?.code, equals: 5)
         }
-        #expect(!ran)
+        check(!ran)
         try db.rollback()
     }
 
     @Test func `unlike FMDB, the queue never reopens a closed store by itself`() throws {
         try queue.inDatabase { $0.close() }
-        #expect(storageError { try queue.inTransaction { _ in false } } == .closed)
-        #expect(storageError { try queue.inSavePoint { _ in false } } == .closed)
-        #expect(storageError { try queue.checkpoint() } == .closed)
-        #expect(storageError { _ = try queue.inDatabase { try $0.userVersion } } == .closed)
-        #expect(!db.isOpen())
+        check(storageError { try queue.inTransaction { _ in false } }, equals: .closed)
+        check(storageError { try queue.inSavePoint { _ in false } }, equals: .closed)
+        check(storageError { try queue.checkpoint() }, equals: .closed)
+        check(storageError { _ = try queue.inDatabase { try $0.userVersion } }, equals: .closed)
+        check(!db.isOpen())
     }
 
     @Test func `unlike FMDB, a nested call on a queue runs inline`() throws {
@@ -173,22 +176,22 @@ import TestSupport
             }
             return try queue.inDatabase { try $0.int(forQuery: "SELECT a FROM t") } != 2
         }
-        #expect(try rows() == ["2"])
+        try check(rows(), equals: ["2"])
     }
 
     @Test func `unlike FMDB, next throws instead of ending early`() throws {
         let rs = try db.executeQuery(
             "SELECT abs(column1) FROM (VALUES (1), (-9223372036854775807 - 1))")
-        #expect(try rs.next())
-        #expect(storageError { _ = try rs.next() }?.code == 1)
+        try check(rs.next())
+        check(storageError { _ = try rs.next() }?.code, equals: 1)
     }
 
     @Test func `unlike FMDB, a wrong key fails in open`() throws {
         let other = database.store()
-        #expect(
-            storageError { try other.open(with: Data(repeating: 9, count: 32)) }?.kind
-                == .authenticationFailed)
-        #expect(!other.isOpen())
+        check(
+            storageError { try other.open(with: Data(repeating: 9, count: 32)) }?.kind,
+            equals: .authenticationFailed)
+        check(!other.isOpen())
     }
 
     // MARK: - Checkpoints
@@ -199,11 +202,11 @@ import TestSupport
     ) throws {
         try insert(1)
         let frames = try queue.checkpoint(mode)
-        #expect(frames.logFrames == frames.checkpointedFrames)
-        #expect((frames.logFrames > 0) == (mode != .truncate))
+        check(frames.logFrames, equals: frames.checkpointedFrames)
+        check((frames.logFrames > 0), equals: (mode != .truncate))
         let log = URL(fileURLWithPath: database.path + "-wal")
-        #expect(try Data(contentsOf: log).isEmpty == (mode == .truncate))
-        #expect(try rows() == ["1"])
+        try check(Data(contentsOf: log).isEmpty, equals: (mode == .truncate))
+        try check(rows(), equals: ["1"])
     }
 
     @Test func `FMDB checkpoint: is zeros outside WAL mode, and an error for an unknown database`()
@@ -212,10 +215,10 @@ import TestSupport
         let other = try TemporaryDatabase()
         let plain = try other.openStore { $0.journalMode = .delete }
         try plain.executeUpdate("CREATE TABLE t (a)")
-        #expect(try plain.checkpoint(.truncate) == (0, 0))
-        #expect(storageError { try db.checkpoint(database: "nobody") }?.code == 1)
-        #expect(storageError { try db.checkpoint(database: "main\0") }?.code == 1)
-        #expect(try db.checkpoint(database: "main").logFrames > 0)
+        try check(plain.checkpoint(.truncate) == (0, 0))
+        check(storageError { try db.checkpoint(database: "nobody") }?.code, equals: 1)
+        check(storageError { try db.checkpoint(database: "main\0") }?.code, equals: 1)
+        try check(db.checkpoint(database: "main").logFrames > 0)
     }
 
     @Test func `FMDB checkpoint: is refused in a transaction and while a result set is open`()
@@ -223,13 +226,13 @@ import TestSupport
     {
         try insert(1)
         try queue.inTransaction { _ in
-            #expect(storageError { try queue.checkpoint() }?.code == 6)
+            check(storageError { try queue.checkpoint() }?.code, equals: 6)
             return false
         }
         let rs = try db.executeQuery("SELECT a FROM t UNION SELECT 2")
-        #expect(try rs.next())
-        #expect(storageError { try db.checkpoint(.truncate) }?.code == 6)
-        #expect(try rs.next())
+        try check(rs.next())
+        check(storageError { try db.checkpoint(.truncate) }?.code, equals: 6)
+        try check(rs.next())
         rs.close()
         try db.checkpoint(.truncate)
     }
@@ -241,10 +244,10 @@ import TestSupport
         let impatient = try database.openStore { $0.busyTimeout = .milliseconds(10) }
         try db.beginTransaction()
         try insert(1)
-        #expect(storageError { try impatient.checkpoint(mode) }?.code == 5)
+        check(storageError { try impatient.checkpoint(mode) }?.code, equals: 5)
         try db.commit()
-        #expect(try impatient.int(forQuery: "SELECT a FROM t") == 1)
+        try check(impatient.int(forQuery: "SELECT a FROM t"), equals: 1)
         let frames = try impatient.checkpoint(mode)
-        #expect(frames.logFrames == frames.checkpointedFrames)
+        check(frames.logFrames, equals: frames.checkpointedFrames)
     }
 }

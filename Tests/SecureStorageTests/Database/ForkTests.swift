@@ -81,7 +81,7 @@ struct ForkTests {
         try db?.executeUpdate("CREATE TABLE t (a)")
         try db?.executeUpdate("INSERT INTO t VALUES (1), (zeroblob(20000)), (3)")
         var rows = try db?.executeQuery("SELECT a FROM t ORDER BY rowid")
-        #expect(try rows?.next() == true)
+        try check(rows?.next(), equals: true)
         var insert = try db?.prepare("INSERT INTO t VALUES (?)")
         try db?.beginExclusiveTransaction()
         try insert?.executeUpdate(values: [4])
@@ -120,24 +120,24 @@ struct ForkTests {
                 checks.expect(false)
             }
         }
-        #expect(status == 0)
-        #expect(try ForkTests.files(in: database) == before)
+        check(status, equals: 0)
+        try check(ForkTests.files(in: database), equals: before)
         // The parent continues with its rows, its locks and its transaction.
-        #expect(rows?.int(forColumnIndex: 0) == 1)
-        #expect(try rows?.next() == true)
+        check(rows?.int(forColumnIndex: 0), equals: 1)
+        try check(rows?.next(), equals: true)
         if SQLCipherShell.isInstalled {
             let shell = try SQLCipherShell(
                 database.path, key: "x'\(TemporaryDatabase.key.hex)'",
                 "INSERT INTO t VALUES (8);")
-            #expect(shell.errors.contains("locked"), "\(shell)")
+            check(shell.errors.contains("locked"), "\(shell)")
         }
         let rival = try database.openStore { $0.busyTimeout = .zero }
         rows?.close()
         try insert?.executeUpdate(values: [7])
         try db?.commit()
-        #expect(try rival.int("SELECT count(*) FROM t") == 5)
-        #expect(try rival.strings("PRAGMA integrity_check") == ["ok"])
-        #expect(try other.openStore().int("SELECT count(*) FROM t") == 1)
+        try check(rival.int("SELECT count(*) FROM t"), equals: 5)
+        try check(rival.strings("PRAGMA integrity_check"), equals: ["ok"])
+        try check(other.openStore().int("SELECT count(*) FROM t"), equals: 1)
     }
 
     fileprivate static func checkSharing() throws {
@@ -182,7 +182,7 @@ struct ForkTests {
             checks.expect(!values.isOpen())
             values.close()
         }
-        #expect(status == 0)
+        check(status, equals: 0)
         mayLeave.signal()
         isInside.wait()
         try queue.inTransaction { db in
@@ -190,8 +190,8 @@ struct ForkTests {
             return false
         }
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 1)
-        #expect(try values.get("theme") == "dark")
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 1)
+        try check(values.get("theme"), equals: "dark")
     }
 
     fileprivate static func checkBlocks() throws {
@@ -214,10 +214,10 @@ struct ForkTests {
             if child == 0 {
                 forked_child_exit(error?.code == 21 || fails && error == .closed ? 0 : 1)
             }
-            #expect(forked_child_wait(child) == 0)
-            #expect(error == nil)
+            check(forked_child_wait(child), equals: 0)
+            check(error == nil)
         }
         let rival = try database.openStore()
-        #expect(try rival.strings("SELECT a FROM t") == ["0", "1"])
+        try check(rival.strings("SELECT a FROM t"), equals: ["0", "1"])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// FMDB's `resultError:` and `resultErrorCode:`.
-@Suite struct FunctionErrorTests {
+struct FunctionErrorTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -30,10 +30,10 @@ import TestSupport
                 Issue.record("\(error as Any)")
                 continue
             }
-            #expect(message.hasPrefix(#"an "age" is a number from 0 to 150, as in 'age 36'; in: "#))
-            #expect(error?.resultCode == .error)
+            check(message.hasPrefix(#"an "age" is a number from 0 to 150, as in 'age 36'; in: "#))
+            check(error?.resultCode, equals: .error)
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test(arguments: [
@@ -51,10 +51,10 @@ import TestSupport
             Issue.record("\(error as Any)")
             return
         }
-        #expect(message.hasPrefix("not today; in: "))
-        #expect(error?.resultCode == code)
+        check(message.hasPrefix("not today; in: "))
+        check(error?.resultCode, equals: code)
         try db.commit()
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     /// With the first codes, the engine would roll back or report damage; the others are not error
@@ -67,12 +67,12 @@ import TestSupport
         try db.beginTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         let error = storageError { try db.executeUpdate("INSERT INTO t SELECT refuse(x) FROM t") }
-        #expect(error?.resultCode == .error)
-        #expect(error?.description.contains("not today; a function cannot end") == true)
+        check(error?.resultCode, equals: .error)
+        check(error?.description.contains("not today; a function cannot end"), equals: true)
         try db.executeUpdate("INSERT INTO t VALUES (2)")
         try db.commit()
-        #expect(try db.strings("SELECT x FROM t") == ["1", "2"])
-        #expect(try db.int("PRAGMA user_version") == 0)
+        try check(db.strings("SELECT x FROM t"), equals: ["1", "2"])
+        try check(db.int("PRAGMA user_version"), equals: 0)
     }
 
     @Test func `words of bound values are removed from the message`() throws {
@@ -82,8 +82,8 @@ import TestSupport
         let error = storageError {
             try db.executeUpdate("INSERT INTO t VALUES (quote_it(?))", "hushhush")
         }
-        #expect(error?.description.contains("cannot be …") == true, "\(error as Any)")
-        #expect(error?.description.contains("hushhush") == false)
+        check(error?.description.contains("cannot be …"), equals: true, "\(error as Any)")
+        check(error?.description.contains("hushhush"), equals: false)
     }
 
     @Test(arguments: [
@@ -92,9 +92,9 @@ import TestSupport
     func `any text can be a message`(_ message: String) throws {
         try make(message, .constraint)
         let error = storageError { _ = try db.int("SELECT refuse()") }
-        #expect(error?.resultCode == .constraint)
+        check(error?.resultCode, equals: .constraint)
         let shown = message.replacingOccurrences(of: "\0", with: "\u{fffd}")
-        #expect(error?.description.hasPrefix(shown + "; in: SELECT refuse()") == true)
+        check(error?.description.hasPrefix(shown + "; in: SELECT refuse()"), equals: true)
     }
 
     @Test func `an aggregate can throw its own errors in a step and at its end`() throws {
@@ -112,10 +112,11 @@ import TestSupport
                 }
                 return $0
             })
-        #expect(storageError { _ = try db.int("SELECT total_of('x')") }?.resultCode == .mismatch)
+        check(
+            storageError { _ = try db.int("SELECT total_of('x')") }?.resultCode, equals: .mismatch)
         let error = storageError { _ = try db.int("SELECT total_of(10)") }
-        #expect(error?.resultCode == .range)
-        #expect(error?.description.hasPrefix("too much") == true)
-        #expect(try db.int("SELECT total_of(9)") == 9)
+        check(error?.resultCode, equals: .range)
+        check(error?.description.hasPrefix("too much"), equals: true)
+        try check(db.int("SELECT total_of(9)"), equals: 9)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// What a function or collation may do with the store that calls it.
-@Suite struct FunctionReentrancyTests {
+struct FunctionReentrancyTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -29,27 +29,27 @@ import TestSupport
     @Test func `a function can run statements on its store`() throws {
         try db.executeUpdate("CREATE TABLE log (x)")
         let error = try failure { try $0.executeUpdate("INSERT INTO log VALUES (1)") }
-        #expect(error == nil)
-        #expect(try db.int("SELECT count(*) FROM log") == 3)
+        check(error == nil)
+        try check(db.int("SELECT count(*) FROM log"), equals: 3)
     }
 
     @Test func `closing the store inside a function is an error, and the store stays open`() throws
     {
         let error = try failure { $0.close() }
-        #expect(error?.code == 21)
-        #expect(error?.description.contains("the function act called close()") == true)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        check(error?.code, equals: 21)
+        check(error?.description.contains("the function act called close()"), equals: true)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
         let update = storageError { try db.executeUpdate("UPDATE t SET x = act()") }
-        #expect(update?.code == 21)
-        #expect(try db.int("SELECT sum(x) FROM t") == 6)
+        check(update?.code, equals: 21)
+        try check(db.int("SELECT sum(x) FROM t"), equals: 6)
         db.close()
-        #expect(!db.isOpen())
+        check(!db.isOpen())
     }
 
     @Test func `a function that removes or replaces itself fails and stays registered`() throws {
-        #expect(try failure { try $0.removeFunction(named: "act") }?.code == 1)
-        #expect(try failure { try $0.makeFunction(named: "act") { _ in 2 } }?.code == 1)
-        #expect(storageError { _ = try db.strings("SELECT act()") }?.code == 1)
+        try check(failure { try $0.removeFunction(named: "act") }?.code, equals: 1)
+        try check(failure { try $0.makeFunction(named: "act") { _ in 2 } }?.code, equals: 1)
+        check(storageError { _ = try db.strings("SELECT act()") }?.code, equals: 1)
         try db.removeFunction(named: "act")
     }
 
@@ -60,9 +60,9 @@ import TestSupport
                 $0.closeOpenResultSets()
                 $0.clearCachedStatements()
             }
-            #expect(error == .closed)
-            #expect(!db.hasOpenResultSets)
-            #expect(try db.int("SELECT count(*) FROM t") == 3)
+            check(error, equals: .closed)
+            check(!db.hasOpenResultSets)
+            try check(db.int("SELECT count(*) FROM t"), equals: 3)
         }
     }
 
@@ -75,30 +75,30 @@ import TestSupport
         let rows = try db.executeQuery("SELECT again() FROM t")
         held.rows = rows
         defer { held.rows = nil }
-        #expect(storageError { while try rows.next() {} } != nil)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        check(storageError { while try rows.next() {} } != nil)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     private final class Held { var rows: SecureDatabaseResultSet? }
 
     @Test func `the key cannot be changed inside a function`() throws {
-        #expect(
-            try failure { try $0.changeEncryptionKey(with: Data(repeating: 9, count: 32)) }?.code
-                == 1)
+        try check(
+            failure { try $0.changeEncryptionKey(with: Data(repeating: 9, count: 32)) }?.code,
+            equals: 1)
         db.close()
         try db.open(with: TemporaryDatabase.key)
     }
 
     @Test func `a transaction block cannot begin inside a function`() throws {
         let queue = SecureDatabaseQueue(databaseStore: db)
-        #expect(try failure { _ in try queue.inExclusiveTransaction { _ in false } }?.code == 1)
-        #expect(try !db.isInTransaction())
+        try check(failure { _ in try queue.inExclusiveTransaction { _ in false } }?.code, equals: 1)
+        try check(!db.isInTransaction())
     }
 
     @Test func `a function that calls itself endlessly is an error`() throws {
         let error = try failure { _ = try $0.strings("SELECT act()") }
-        #expect(error?.code == 1)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        check(error?.code, equals: 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     @Test func `a function that rolls back the transaction ends the statement`() throws {
@@ -109,8 +109,8 @@ import TestSupport
         }
         // A reader that has only just begun may continue; in either case nothing of the transaction
         // is left.
-        #expect(error == nil || error?.kind == .backingStoreError)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        check(error == nil || error?.kind == .backingStoreError)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     @Test func `a statement notices a damaged page despite the statements of its function`() throws
@@ -131,6 +131,6 @@ import TestSupport
         }
         try store.open(with: TemporaryDatabase.key)
         let error = storageError { _ = try store.strings("SELECT other(hex(x)) FROM a") }
-        #expect(error?.code == 11, "\(error?.description ?? "no error")")
+        check(error?.code, equals: 11, "\(error?.description ?? "no error")")
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct FunctionTests {
+struct FunctionTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -25,24 +25,24 @@ import TestSupport
             else { return nil }
             return String(repeating: text, count: count)
         }
-        #expect(
-            try db.strings("SELECT REPEATED('ab', 3) UNION ALL SELECT repeated(NULL, 3)")
-                == ["ababab", nil])
-        #expect(storageError { _ = try db.strings("SELECT repeated('ab')") }?.code == 1)
+        try check(
+            db.strings("SELECT REPEATED('ab', 3) UNION ALL SELECT repeated(NULL, 3)"),
+            equals: ["ababab", nil])
+        check(storageError { _ = try db.strings("SELECT repeated('ab')") }?.code, equals: 1)
     }
 
     @Test func `a function with any number of arguments receives all of them`() throws {
         try db.makeFunction(named: "number_of") { $0.count }
-        #expect(try db.int("SELECT number_of()") == 0)
-        #expect(try db.int("SELECT number_of(1, NULL, x'')") == 3)
+        try check(db.int("SELECT number_of()"), equals: 0)
+        try check(db.int("SELECT number_of(1, NULL, x'')"), equals: 3)
     }
 
     @Test func `an exact number of arguments takes precedence over any number`() throws {
         try db.makeFunction(named: "f") { _ in "any" }
         try db.makeFunction(named: "F", argumentCount: 1) { _ in "one" }
-        #expect(try db.strings("SELECT f(1) UNION ALL SELECT f(1, 2)") == ["one", "any"])
+        try check(db.strings("SELECT f(1) UNION ALL SELECT f(1, 2)"), equals: ["one", "any"])
         try db.removeFunction(named: "f", argumentCount: 1)
-        #expect(try db.int("SELECT f(1, 2) = 'any'") == 1)
+        try check(db.int("SELECT f(1, 2) = 'any'"), equals: 1)
     }
 
     @Test(arguments: [
@@ -54,29 +54,29 @@ import TestSupport
         let sql =
             "SELECT typeof(echo(v)) = typeof(v) AND echo(v) IS v "
             + "AND hex(echo(v)) = hex(v) FROM (SELECT \(literal) AS v)"
-        #expect(try db.int(sql) == 1)
+        try check(db.int(sql), equals: 1)
     }
 
     @Test func `text that is not UTF-8 is an error of the function`() throws {
         try echo()
         let error = storageError { _ = try db.strings("SELECT echo(CAST(x'ff' AS TEXT))") }
-        #expect(error?.code == 1)
-        #expect(error?.description.contains("the function echo") == true)
+        check(error?.code, equals: 1)
+        check(error?.description.contains("the function echo"), equals: true)
     }
 
     @Test func `a result that SQLite cannot hold is an error`() throws {
         try db.makeFunction(named: "huge") { _ in UInt64(Int64.max) + 1 }
         let error = storageError { _ = try db.strings("SELECT huge()") }
-        #expect(error?.code == 1)
-        #expect(error?.description.contains("the function huge returned") == true)
+        check(error?.code, equals: 1)
+        check(error?.description.contains("the function huge returned"), equals: true)
     }
 
     @Test func `a result over a billion bytes is an error`() throws {
         try db.makeFunction(named: "blob") { _ in Data(count: 1_000_000_001) }
-        #expect(storageError { _ = try db.int("SELECT length(blob())") }?.code == 18)
+        check(storageError { _ = try db.int("SELECT length(blob())") }?.code, equals: 18)
         try db.setLimit(.length, to: 1000)
         try db.makeFunction(named: "text") { _ in String(repeating: "a", count: 1001) }
-        #expect(storageError { _ = try db.int("SELECT length(text())") }?.code == 18)
+        check(storageError { _ = try db.int("SELECT length(text())") }?.code, equals: 18)
     }
 
     @Test func `an error names the function and its own type but no value`() throws {
@@ -87,18 +87,19 @@ import TestSupport
         for sql in ["SELECT check_it(?)", "INSERT INTO t VALUES (check_it(?))"] {
             try db.executeUpdate("CREATE TABLE IF NOT EXISTS t (x)")
             let error = storageError { try db.executeUpdate(sql, values: ["hush"]) }
-            #expect(error?.code == 1)
+            check(error?.code, equals: 1)
             let text = error?.description ?? ""
-            #expect(text.contains("the function check_it failed: Refused"), "\(text)")
-            #expect(!text.contains("hush"))
+            check(text.contains("the function check_it failed: Refused"), "\(text)")
+            check(!text.contains("hush"))
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test(arguments: ["", "a\0b", String(repeating: "é", count: 128)])
     func `an invalid name is an error`(_ name: String) throws {
-        #expect(storageError { try db.makeFunction(named: name) { _ in 1 } }?.code == 21)
-        #expect(storageError { try db.makeCollation(named: name) { $0.compare($1) } }?.code == 21)
+        check(storageError { try db.makeFunction(named: name) { _ in 1 } }?.code, equals: 21)
+        check(
+            storageError { try db.makeCollation(named: name) { $0.compare($1) } }?.code, equals: 21)
     }
 
     @Test(arguments: [-1, 128, Int.max])
@@ -106,14 +107,14 @@ import TestSupport
         let error = storageError {
             try db.makeFunction(named: "f", argumentCount: count) { _ in 1 }
         }
-        #expect(error?.code == 25)
+        check(error?.code, equals: 25)
     }
 
     @Test func `a name of 255 bytes and 127 arguments are allowed`() throws {
         let name = String(repeating: "f", count: 255)
         try db.makeFunction(named: name, argumentCount: 127) { $0.count }
         let arguments = Array(repeating: "1", count: 127).joined(separator: ",")
-        #expect(try db.int("SELECT \(name)(\(arguments))") == 127)
+        try check(db.int("SELECT \(name)(\(arguments))"), equals: 127)
     }
 
     // MARK: - Schemas
@@ -128,7 +129,7 @@ import TestSupport
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         try echo()
         let error = storageError { try db.executeStatements(sql) }
-        #expect(error?.code == 1, "\(error?.description ?? "no error")")
+        check(error?.code, equals: 1, "\(error?.description ?? "no error")")
         try db.executeStatements(
             "DROP VIEW IF EXISTS v; DROP TABLE IF EXISTS u; DROP TRIGGER IF EXISTS r")
         try echo(isInnocuous: true)
@@ -143,10 +144,10 @@ import TestSupport
         try db.makeCollation(named: "backwards") { $1.compare($0) }
         for _ in 1...2 {
             try db.open(with: TemporaryDatabase.key)
-            #expect(
-                try db.strings(
+            try check(
+                db.strings(
                     "SELECT echo(column1) FROM (VALUES ('a'), ('b')) "
-                        + "ORDER BY column1 COLLATE backwards") == ["b", "a"])
+                        + "ORDER BY column1 COLLATE backwards"), equals: ["b", "a"])
             db.close()
         }
     }
@@ -162,7 +163,7 @@ import TestSupport
                 return nil
             } catch { return error }
         }
-        #expect(try store.int("SELECT count(*) FROM t WHERE f(x) = 7") == 1)
+        try check(store.int("SELECT count(*) FROM t WHERE f(x) = 7"), equals: 1)
     }
 
     @Test func `what a function holds is freed with its store or when the function is replaced`()
@@ -183,14 +184,14 @@ import TestSupport
                 return witness
             }
             first = try make()
-            #expect(first != nil)
+            check(first != nil)
             second = try make()
-            #expect(first == nil)
-            #expect(try store.int("SELECT f()") == 1)
+            check(first == nil)
+            try check(store.int("SELECT f()"), equals: 1)
             try store.removeFunction(named: "f")
-            #expect(second != nil)
+            check(second != nil)
         }
-        #expect(second == nil)
+        check(second == nil)
     }
 
     #if os(Linux)
@@ -214,21 +215,21 @@ import TestSupport
 
                 let error = storageError { try db.changeEncryptionKey(with: newKey) }
 
-                #expect(error?.kind == .encryptionKeyChangeFailed)
+                check(error?.kind, equals: .encryptionKeyChangeFailed)
                 // The store has a new connection.
-                #expect(storageError { _ = try db.int("SELECT 1 FROM witness") }?.code == 1)
-                #expect(storageError { _ = try prepared.executeQuery() } == .closed)
-                #expect(try db.int("SELECT f(1, 2)") == 2)
-                #expect(
-                    try db.strings(
+                check(storageError { _ = try db.int("SELECT 1 FROM witness") }?.code, equals: 1)
+                check(storageError { _ = try prepared.executeQuery() }, equals: .closed)
+                try check(db.int("SELECT f(1, 2)"), equals: 2)
+                try check(
+                    db.strings(
                         "SELECT column1 FROM (VALUES (1), ('a'), ('b')) "
-                            + "ORDER BY column1 COLLATE backwards") == ["1", "b", "a"])
-                #expect(try db.limit(.triggerDepth) == 3)
+                            + "ORDER BY column1 COLLATE backwards"), equals: ["1", "b", "a"])
+                try check(db.limit(.triggerDepth), equals: 3)
                 // The new connection can be interrupted too.
                 let rows = try db.executeQuery("SELECT x FROM t")
-                #expect(try rows.next())
+                try check(rows.next())
                 db.interrupt()
-                #expect(storageError { _ = try rows.next() }?.code == 9)
+                check(storageError { _ = try rows.next() }?.code, equals: 9)
             }
         }
     #endif
@@ -236,20 +237,22 @@ import TestSupport
     @Test func `a built-in function that was replaced is back after closing and reopening`() throws
     {
         try db.makeFunction(named: "upper", argumentCount: 1) { _ in "mine" }
-        #expect(try db.strings("SELECT upper('a')") == ["mine"])
+        try check(db.strings("SELECT upper('a')"), equals: ["mine"])
         try db.removeFunction(named: "upper", argumentCount: 1)
-        #expect(storageError { _ = try db.strings("SELECT upper('a')") }?.code == 1)
+        check(storageError { _ = try db.strings("SELECT upper('a')") }?.code, equals: 1)
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.strings("SELECT upper('a')") == ["A"])
+        try check(db.strings("SELECT upper('a')"), equals: ["A"])
     }
 
     @Test func `a removed function is unknown, and removing it twice is an error`() throws {
         try echo()
         try db.removeFunction(named: "ECHO", argumentCount: 1)
-        #expect(storageError { _ = try db.int("SELECT echo(1)") }?.code == 1)
-        #expect(storageError { try db.removeFunction(named: "echo", argumentCount: 1) }?.code == 1)
-        #expect(storageError { try db.removeCollation(named: "nocase") }?.code == 1)
+        check(storageError { _ = try db.int("SELECT echo(1)") }?.code, equals: 1)
+        check(
+            storageError { try db.removeFunction(named: "echo", argumentCount: 1) }?.code, equals: 1
+        )
+        check(storageError { try db.removeCollation(named: "nocase") }?.code, equals: 1)
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Everything that ends a statement's wait for another connection's lock.
-@Suite(.timeLimit(.minutes(10))) struct LockWaitTests {
+struct LockWaitTests {
     let database: TemporaryDatabase
     /// The connection that holds the write lock.
     let holder: SecureDatabaseStore
@@ -27,8 +27,8 @@ import TestSupport
                 $0.busyTimeout = .milliseconds(milliseconds)
             }
             let began = ContinuousClock.now
-            #expect(storageError { try impatient.executeUpdate(Self.insert) }?.code == 5)
-            #expect(ContinuousClock.now - began >= .milliseconds(milliseconds))
+            check(storageError { try impatient.executeUpdate(Self.insert) }?.code, equals: 5)
+            check(ContinuousClock.now - began >= .milliseconds(milliseconds))
         }
     }
 
@@ -39,7 +39,7 @@ import TestSupport
         }
         release.start()
         try db.executeUpdate(Self.insert)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `interrupt ends a wait`() throws {
@@ -54,8 +54,8 @@ import TestSupport
         interrupter.start()
         let error = storageError { try queue.inDatabase { try $0.executeUpdate(Self.insert) } }
         isOver.withLock { $0 = true }
-        #expect(error?.code == 9)
-        #expect("\(error as Any)".contains("lock"))
+        check(error?.code, equals: 9)
+        check("\(error as Any)".contains("lock"))
         try holder.rollback()
         try queue.inDatabase { try $0.executeUpdate(Self.insert) }
     }
@@ -64,15 +64,15 @@ import TestSupport
         let error = storageError {
             try db.withDeadline(.milliseconds(50)) { try db.executeUpdate(Self.insert) }
         }
-        #expect(error?.code == 9)
+        check(error?.code, equals: 9)
         // The deadline does not affect the next wait.
         let impatient = try database.openStore { $0.busyTimeout = .milliseconds(20) }
-        #expect(
+        check(
             storageError {
                 try impatient.withDeadline(.seconds(3600)) {
                     try impatient.executeUpdate(Self.insert)
                 }
-            }?.code == 5)
+            }?.code, equals: 5)
         try holder.rollback()
         try db.executeUpdate(Self.insert)
     }
@@ -88,7 +88,7 @@ import TestSupport
         await #expect(throws: CancellationError.self) { try await write.value }
         try holder.rollback()
         try await pool.write { try $0.executeUpdate(Self.insert) }
-        #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") } == 1)
+        try await check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 1)
         await pool.close()
     }
 }

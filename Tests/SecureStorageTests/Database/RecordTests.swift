@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Rows written by the names of their columns.
-@Suite struct RecordTests {
+struct RecordTests {
     private enum Color: String, Codable { case red, green }
 
     private struct Note: Codable, Equatable {
@@ -45,10 +45,10 @@ import TestSupport
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         let id = try db.insert(Self.note, into: "note")
-        #expect(id == 1)
+        check(id, equals: 1)
         var expected = Self.note
         expected.id = 1
-        #expect(try db.fetchOne(Note.self, "SELECT * FROM note") == expected)
+        try check(db.fetchOne(Note.self, "SELECT * FROM note"), equals: expected)
         let types = try db.fetchOne(
             """
             SELECT typeof(at) || typeof(identifier) || typeof(price) || typeof(color) || typeof(tags)
@@ -57,8 +57,9 @@ import TestSupport
         ) { (types: String, identifier: String, color: String, tags: String) in
             [types, identifier, color, tags]
         }
-        #expect(
-            types == [
+        check(
+            types,
+            equals: [
                 "integertexttexttexttextblobinteger", Self.note.identifier.uuidString, "green",
                 #"["a","\"b\""]"#,
             ])
@@ -71,8 +72,10 @@ import TestSupport
         note.text = nil
         note.place = nil
         try db.insert(note, into: "note")
-        #expect(try db.fetchOne("SELECT text FROM note") { (text: String?) in text } == .some(nil))
-        #expect(try db.fetchOne("SELECT place FROM note") { (text: String?) in text } == .some(nil))
+        try check(
+            db.fetchOne("SELECT text FROM note") { (text: String?) in text }, equals: .some(nil))
+        try check(
+            db.fetchOne("SELECT place FROM note") { (text: String?) in text }, equals: .some(nil))
     }
 
     @Test func `many values are inserted, or none of them`() throws {
@@ -84,7 +87,7 @@ import TestSupport
             return note
         }
         try db.insert(contentsOf: notes, into: "note")
-        #expect(try db.fetchAll(Note.self, "SELECT * FROM note ORDER BY id") == notes)
+        try check(db.fetchAll(Note.self, "SELECT * FROM note ORDER BY id"), equals: notes)
         var more = (101...110).map { number in
             var note = Self.note
             (note.id, note.identifier) = (Int64(number), UUID())
@@ -92,8 +95,8 @@ import TestSupport
         }
         more[9].id = 50
         let error = storageError { try db.insert(contentsOf: more, into: "note") }
-        #expect(error?.isConstraintViolation == true)
-        #expect(try db.int(forQuery: "SELECT count(*) FROM note") == 100)
+        check(error?.isConstraintViolation, equals: true)
+        try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 100)
         try db.insert(contentsOf: [Note](), into: "note")
     }
 
@@ -106,10 +109,10 @@ import TestSupport
         note.id = try db.insert(note, into: "note")
         note.text = nil
         note.tags = []
-        #expect(try db.update(note, in: "note", key: "id"))
-        #expect(try db.fetchOne(Note.self, "SELECT * FROM note") == note)
+        try check(db.update(note, in: "note", key: "id"))
+        try check(db.fetchOne(Note.self, "SELECT * FROM note"), equals: note)
         note.id = 7
-        #expect(try !db.update(note, in: "note", key: "id"))
+        try check(!db.update(note, in: "note", key: "id"))
     }
 
     @Test func `an upsert inserts a row, or updates the one with its key`() throws {
@@ -120,33 +123,34 @@ import TestSupport
         try db.upsert(
             contentsOf: [Pair(a: 1, b: 2, text: nil), Pair(a: 1, b: 3, text: "two")], into: "pair",
             key: "a", "b")
-        #expect(
-            try db.fetchAll(Pair.self, "SELECT * FROM pair ORDER BY b")
-                == [Pair(a: 1, b: 2, text: nil), Pair(a: 1, b: 3, text: "two")])
+        try check(
+            db.fetchAll(Pair.self, "SELECT * FROM pair ORDER BY b"),
+            equals: [Pair(a: 1, b: 2, text: nil), Pair(a: 1, b: 3, text: "two")])
         struct Key: Codable { var a: Int, b: Int }
         try db.upsert(Key(a: 1, b: 3), into: "pair", key: "a", "b")
-        #expect(try db.int(forQuery: "SELECT count(*) FROM pair") == 2)
+        try check(db.int(forQuery: "SELECT count(*) FROM pair"), equals: 2)
         let error = storageError {
             try db.upsert(Pair(a: 1, b: 2, text: nil), into: "pair", key: "c")
         }
-        #expect(error?.resultCode == .misuse)
-        #expect(error?.description.contains("\"c\"") == true)
+        check(error?.resultCode, equals: .misuse)
+        check(error?.description.contains("\"c\""), equals: true)
     }
 
     @Test func `named values are inserted and updated`() throws {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         let id = try db.insert(into: "note", ["identifier": "x", "tags": "[]", "at": nil])
-        #expect(try db.string(forQuery: "SELECT text FROM note") == "none")
-        #expect(try db.update("note", ["text": "milk", "at": 5], where: ["id": id]))
-        #expect(try db.string(forQuery: "SELECT text || at FROM note") == "milk5")
-        #expect(try !db.update("note", ["text": "milk"], where: ["id": 99]))
-        #expect(try db.update("note", ["link": "none"], where: ["link": nil]))
-        #expect(
-            storageError { _ = try db.update("note", [:], where: ["id": 1]) }?.resultCode == .misuse
+        try check(db.string(forQuery: "SELECT text FROM note"), equals: "none")
+        try check(db.update("note", ["text": "milk", "at": 5], where: ["id": id]))
+        try check(db.string(forQuery: "SELECT text || at FROM note"), equals: "milk5")
+        try check(!db.update("note", ["text": "milk"], where: ["id": 99]))
+        try check(db.update("note", ["link": "none"], where: ["link": nil]))
+        check(
+            storageError { _ = try db.update("note", [:], where: ["id": 1]) }?.resultCode,
+            equals: .misuse
         )
         try db.insert(into: "note", [:])
-        #expect(try db.int(forQuery: "SELECT count(*) FROM note") == 2)
+        try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 2)
     }
 
     @Test func `names of tables and columns are only names`() throws {
@@ -154,20 +158,20 @@ import TestSupport
         let db = try Self.open(database)
         try db.executeUpdate(#"CREATE TABLE "a""b; --" ("c""d" TEXT, "select" TEXT)"#)
         try db.insert(into: "a\"b; --", ["c\"d": "1", "select": "2"])
-        #expect(try db.string(forQuery: #"SELECT "select" FROM "a""b; --""#) == "2")
-        #expect(storageError { try db.insert(into: "pair; DROP TABLE note", ["a": 1]) } != nil)
-        #expect(try db.int(forQuery: "SELECT count(*) FROM note") == 0)
+        try check(db.string(forQuery: #"SELECT "select" FROM "a""b; --""#), equals: "2")
+        check(storageError { try db.insert(into: "pair; DROP TABLE note", ["a": 1]) } != nil)
+        try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 0)
     }
 
     @Test func `a value without properties, and a number that is not one, are refused`() throws {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
-        #expect(storageError { try db.insert([1, 2], into: "pair") }?.resultCode == .misuse)
-        #expect(storageError { try db.insert("text", into: "pair") }?.resultCode == .misuse)
+        check(storageError { try db.insert([1, 2], into: "pair") }?.resultCode, equals: .misuse)
+        check(storageError { try db.insert("text", into: "pair") }?.resultCode, equals: .misuse)
         struct Large: Encodable { var a = UInt64.max }
-        #expect(storageError { try db.insert(Large(), into: "pair") } == .typeConversionFailed)
+        check(storageError { try db.insert(Large(), into: "pair") }, equals: .typeConversionFailed)
         struct Deep: Encodable { var a = [Double.nan] }
-        #expect(storageError { try db.insert(Deep(), into: "pair") } == .typeConversionFailed)
+        check(storageError { try db.insert(Deep(), into: "pair") }, equals: .typeConversionFailed)
     }
 
     @Test func `a class adds its superclass's properties to the row`() throws {
@@ -184,7 +188,7 @@ import TestSupport
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         try db.insert(Derived(), into: "pair")
-        #expect(try db.string(forQuery: "SELECT a || b FROM pair") == "12")
+        try check(db.string(forQuery: "SELECT a || b FROM pair"), equals: "12")
     }
 
     @Test func `a list is one parameter of IN`() throws {
@@ -198,15 +202,15 @@ import TestSupport
             try db.fetchAll(sql.replacingOccurrences(of: "%@", with: column), list) { (a: Int) in a
             }
         }
-        #expect(try rows("a", JSONArray([3, 5, 99])) == [3, 5])
-        #expect(try rows("text", JSONArray(["t4", "a\"b\\/\u{7}", "ü"])) == [4])
-        #expect(try rows("a", JSONArray([Int]())) == [])
-        #expect(try rows("a", JSONArray([Int64.max, 7])) == [7])
+        try check(rows("a", JSONArray([3, 5, 99])), equals: [3, 5])
+        try check(rows("text", JSONArray(["t4", "a\"b\\/\u{7}", "ü"])), equals: [4])
+        try check(rows("a", JSONArray([Int]())), equals: [])
+        try check(rows("a", JSONArray([Int64.max, 7])), equals: [7])
         let values = try db.fetchAll(
             "SELECT value FROM json_each(?)", JSONArray(["a\"b\\/\u{7}", "ü", ""])
         ) { (text: String) in text }
-        #expect(values == ["a\"b\\/\u{7}", "ü", ""])
-        #expect(storageError { _ = try JSONArray([Data([1])]) } == .typeConversionFailed)
-        #expect(storageError { _ = try JSONArray([Double.infinity]) } == .typeConversionFailed)
+        check(values, equals: ["a\"b\\/\u{7}", "ü", ""])
+        check(storageError { _ = try JSONArray([Data([1])]) }, equals: .typeConversionFailed)
+        check(storageError { _ = try JSONArray([Double.infinity]) }, equals: .typeConversionFailed)
     }
 }

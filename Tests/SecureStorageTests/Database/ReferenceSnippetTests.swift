@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The reference's snippets, verbatim except for the names of databases and the checks at the end.
-@Suite struct ReferenceSnippetTests {
+struct ReferenceSnippetTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
     let logger = ReferenceLogger()
@@ -25,8 +25,8 @@ import TestSupport
 
         let db = SecureDatabaseStore(fullDatabasePath: fullPath)
 
-        #expect(db.databaseURL.path == fullPath)
-        #expect(!db.isOpen())
+        check(db.databaseURL.path, equals: fullPath)
+        check(!db.isOpen())
     }
 
     @Test func `opening a store`() throws {
@@ -38,8 +38,8 @@ import TestSupport
             // log the error using Logger
             logger.error("An error occurred while opening the database.", error: error)
         }
-        #expect(db.isOpen())
-        #expect(logger.errors.isEmpty)
+        check(db.isOpen())
+        check(logger.errors.isEmpty)
     }
 
     @Test func `opening a default store`() async {
@@ -52,16 +52,16 @@ import TestSupport
 
             try secureDatabaseStore.open(with: "your_encryption_key")
 
-            #expect(secureDatabaseStore.isOpen())
+            check(secureDatabaseStore.isOpen())
             let url = secureDatabaseStore.databaseURL
-            #expect(url.lastPathComponent == "SAPcpSDKDefaultSecureDatabaseStore.db")
+            check(url.lastPathComponent, equals: "SAPcpSDKDefaultSecureDatabaseStore.db")
             #if os(Linux)
-                #expect(url.path.hasPrefix(directory + "/"))
+                check(url.path.hasPrefix(directory + "/"))
             #endif
             secureDatabaseStore = SecureDatabaseStore(databaseFileName: "other.db")
-            #expect(
-                secureDatabaseStore.databaseURL.deletingLastPathComponent()
-                    == url.deletingLastPathComponent())
+            check(
+                secureDatabaseStore.databaseURL.deletingLastPathComponent(),
+                equals: url.deletingLastPathComponent())
         }
     }
 
@@ -72,7 +72,7 @@ import TestSupport
 
         try secureDatabaseStore.open(with: "your_encryption_key")
 
-        #expect(FileManager.default.fileExists(atPath: customDatabasePath))
+        check(FileManager.default.fileExists(atPath: customDatabasePath))
         secureDatabaseStore = db
     }
 
@@ -89,8 +89,8 @@ import TestSupport
                 "An error occurred while executing an update or an insert on the database.",
                 error: error)
         }
-        #expect(logger.errors.isEmpty)
-        #expect(try db.int("SELECT column FROM myTable") == 2)
+        check(logger.errors.isEmpty)
+        try check(db.int("SELECT column FROM myTable"), equals: 2)
     }
 
     @Test func `executing queries`() throws {
@@ -111,7 +111,7 @@ import TestSupport
             logger.error(
                 "An error occurred while executing a query on the database.", error: error)
         }
-        #expect(rows == 2)
+        check(rows, equals: 2)
         do {
             let rs = try db.executeQuery("SELECT COUNT(*) FROM myTable")
             defer {
@@ -120,7 +120,7 @@ import TestSupport
 
             if try rs.next() {
                 let totalCount = rs.int(forColumnIndex: 0)
-                #expect(totalCount == 2)
+                check(totalCount, equals: 2)
             }
         } catch let error {
             logger.error(
@@ -128,13 +128,13 @@ import TestSupport
         }
         let named = try db.executeQuery(
             "SELECT * FROM myTable WHERE columnName=:value", parameterDictionary: ["value": "a"])
-        #expect(try named.next())
+        try check(named.next())
         let positional = try db.executeQuery(
             "SELECT * FROM myTable WHERE columnName=?", values: ["MyValue"])
-        #expect(try !positional.next())
-        #expect(logger.errors.isEmpty)
+        try check(!positional.next())
+        check(logger.errors.isEmpty)
         db.close()
-        #expect(!db.isOpen())
+        check(!db.isOpen())
     }
 
     @Test func `multiple statements and batch commands`() throws {
@@ -171,8 +171,8 @@ import TestSupport
             logger.error(
                 "An error occurred while executing statements on the database.", error: error)
         }
-        #expect(logger.errors.isEmpty)
-        #expect(logger.infos == Array(repeating: "bulktest1 contains 1 rows", count: 3))
+        check(logger.errors.isEmpty)
+        check(logger.infos, equals: Array(repeating: "bulktest1 contains 1 rows", count: 3))
     }
 
     @Test func `data sanitization`() throws {
@@ -187,9 +187,9 @@ import TestSupport
             let argsDict = ["id": "MyId", "name": "MyName", "value": "MyValue"]
             try db.executeUpdate(sql, parameterDictionary: argsDict)
         }
-        #expect(
-            try db.strings("SELECT id || name || value FROM myTable")
-                == ["MyIdMyNameMyValue", "MyIdMyNameMyValue"])
+        try check(
+            db.strings("SELECT id || name || value FROM myTable"),
+            equals: ["MyIdMyNameMyValue", "MyIdMyNameMyValue"])
     }
 
     // MARK: - Thread safety
@@ -217,7 +217,7 @@ import TestSupport
             logger.error(
                 "An error occurred while executing a updates on a database queue.", error: error)
         }
-        #expect(rows == 2)
+        check(rows, equals: 2)
         do {
             try queue.inExclusiveTransaction { db in
                 do {
@@ -232,8 +232,8 @@ import TestSupport
             logger.error(
                 "An error occurred while executing a updates on a database queue.", error: error)
         }
-        #expect(logger.errors.isEmpty)
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM myTable") } == 4)
+        check(logger.errors.isEmpty)
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM myTable") }, equals: 4)
     }
 }
 

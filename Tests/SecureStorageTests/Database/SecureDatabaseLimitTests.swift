@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct SecureDatabaseLimitTests {
+struct SecureDatabaseLimitTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -14,17 +14,17 @@ import TestSupport
 
     @Test func `FMDB limitFor:value: is setLimit, which returns the previous value`() throws {
         let initial = try db.limit(.parameterNumber)
-        #expect(try db.setLimit(.parameterNumber, to: 2) == initial)
-        #expect(try db.limit(.parameterNumber) == 2)
-        #expect(try db.setLimit(.parameterNumber, to: initial) == 2)
+        try check(db.setLimit(.parameterNumber, to: 2), equals: initial)
+        try check(db.limit(.parameterNumber), equals: 2)
+        try check(db.setLimit(.parameterNumber, to: initial), equals: 2)
     }
 
     @Test func `limits are enforced`() throws {
         try db.setLimit(.parameterNumber, to: 1)
-        #expect(storageError { try db.executeUpdate("SELECT ?2", values: [1, 2]) }?.code == 1)
+        check(storageError { try db.executeUpdate("SELECT ?2", values: [1, 2]) }?.code, equals: 1)
         try db.setLimit(.sqlLength, to: 1000)
         let long = "SELECT 1 -- " + String(repeating: "x", count: 1000)
-        #expect(storageError { _ = try db.int(long) }?.code == 18)
+        check(storageError { _ = try db.int(long) }?.code, equals: 18)
     }
 
     @Test(arguments: SecureDatabaseLimit.allCases)
@@ -39,24 +39,24 @@ import TestSupport
                 Issue.record("\(value) was accepted")
                 continue
             }
-            #expect(error == nil || error?.code == 25)
+            check(error == nil || error?.code == 25)
             if error == nil { try db.setLimit(limit, to: initial) }
-            #expect(try db.limit(limit) == initial)
+            try check(db.limit(limit), equals: initial)
         }
     }
 
     @Test func `a limit survives closing and reopening`() throws {
         try db.setLimit(.triggerDepth, to: 3)
         db.close()
-        #expect(storageError { _ = try db.limit(.triggerDepth) } == .closed)
-        #expect(storageError { try db.setLimit(.triggerDepth, to: 4) } == .closed)
+        check(storageError { _ = try db.limit(.triggerDepth) }, equals: .closed)
+        check(storageError { try db.setLimit(.triggerDepth, to: 4) }, equals: .closed)
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.limit(.triggerDepth) == 3)
+        try check(db.limit(.triggerDepth), equals: 3)
     }
 
     @Test func `no limit prevents a rollback`() throws {
         let db = try TemporaryDatabase().openStore()
-        #expect(storageError { try db.setLimit(.sqlLength, to: 3) }?.code == 25)
+        check(storageError { try db.setLimit(.sqlLength, to: 3) }?.code, equals: 25)
         for limit in SecureDatabaseLimit.allCases where limit != .sqlLength {
             let before = try db.limit(limit)
             let queue = SecureDatabaseQueue(databaseStore: db)
@@ -64,7 +64,7 @@ import TestSupport
                 _ = try? db.setLimit(limit, to: 1)
                 return true
             }
-            #expect(try !db.isInTransaction(), "\(limit)")
+            try check(!db.isInTransaction(), "\(limit)")
             try db.setLimit(limit, to: before)
         }
     }

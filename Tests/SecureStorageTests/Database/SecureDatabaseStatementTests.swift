@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct SecureDatabaseStatementTests {
+struct SecureDatabaseStatementTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -24,10 +24,10 @@ import TestSupport
         try insert.executeUpdate()
         try insert.executeUpdate(values: [3, "three"])
         try insert.executeUpdate(parameterDictionary: ["a": 4, "b": "four"])
-        #expect(insert.sql == "INSERT INTO t VALUES (:a, :b)")
-        #expect(
-            try db.strings("SELECT x || coalesce(y, '') FROM t")
-                == ["1one", "1one", "2", "3three", "4four"])
+        check(insert.sql, equals: "INSERT INTO t VALUES (:a, :b)")
+        try check(
+            db.strings("SELECT x || coalesce(y, '') FROM t"),
+            equals: ["1one", "1one", "2", "3three", "4four"])
     }
 
     @Test func `a query can run again with other values`() throws {
@@ -38,85 +38,85 @@ import TestSupport
             defer { rows.close() }
             return try rows.next() ? rows.string(forColumnIndex: 0) : nil
         }
-        #expect(try first(query.executeQuery(values: [2])) == "two")
-        #expect(try first(query.executeQuery()) == "one")
-        #expect(try first(query.executeQuery(values: [3])) == nil)
+        try check(first(query.executeQuery(values: [2])), equals: "two")
+        try check(first(query.executeQuery()), equals: "one")
+        try check(first(query.executeQuery(values: [3])) == nil)
     }
 
     @Test func `a statement cannot be used while its result set is open`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1), (2, 2)")
         let query = try db.prepare("SELECT x FROM t")
         let rows = try query.executeQuery()
-        #expect(try rows.next())
-        #expect(storageError { _ = try query.executeQuery() }?.code == 21)
-        #expect(storageError { try query.executeUpdate() }?.code == 21)
-        #expect(storageError { try query.bind([]) }?.code == 21)
-        #expect(try rows.next())
-        #expect(rows.int(forColumnIndex: 0) == 2)
+        try check(rows.next())
+        check(storageError { _ = try query.executeQuery() }?.code, equals: 21)
+        check(storageError { try query.executeUpdate() }?.code, equals: 21)
+        check(storageError { try query.bind([]) }?.code, equals: 21)
+        try check(rows.next())
+        check(rows.int(forColumnIndex: 0), equals: 2)
         rows.close()
-        #expect(try query.executeQuery().next())
+        try check(query.executeQuery().next())
     }
 
     @Test func `a statement is closed with its store and stays closed`() throws {
         let query = try db.prepare("SELECT 1")
         let rows = try query.executeQuery()
         db.close()
-        #expect(storageError { _ = try rows.next() } == .closed)
-        #expect(storageError { _ = try query.executeQuery() } == .closed)
-        #expect(storageError { try query.executeUpdate() } == .closed)
-        #expect(storageError { _ = try db.prepare("SELECT 1") } == .closed)
+        check(storageError { _ = try rows.next() }, equals: .closed)
+        check(storageError { _ = try query.executeQuery() }, equals: .closed)
+        check(storageError { try query.executeUpdate() }, equals: .closed)
+        check(storageError { _ = try db.prepare("SELECT 1") }, equals: .closed)
         // The statement does not keep the file open: the log is gone.
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
         try db.open(with: TemporaryDatabase.key)
-        #expect(storageError { try query.bind([]) } == .closed)
+        check(storageError { try query.bind([]) }, equals: .closed)
         query.close()
     }
 
     @Test func `a closed statement is an error, but its result set continues`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1), (2, 2)")
         var query: SecureDatabaseStatement? = try db.prepare("SELECT x FROM t")
-        let rows = try #require(try query?.executeQuery())
-        #expect(try rows.next())
+        let rows = try require(query?.executeQuery())
+        try check(rows.next())
         query?.close()
-        #expect(storageError { _ = try query?.executeQuery() } == .closed)
+        check(storageError { _ = try query?.executeQuery() }, equals: .closed)
         query = nil
-        #expect(try rows.next())
-        #expect(try !rows.next())
+        try check(rows.next())
+        try check(!rows.next())
     }
 
     @Test func `a statement survives schema changes`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1)")
         let query = try db.prepare("SELECT * FROM t")
-        #expect(try query.executeQuery().next())
+        try check(query.executeQuery().next())
         try db.executeUpdate("ALTER TABLE t ADD COLUMN z DEFAULT 9")
         let rows = try query.executeQuery()
-        #expect(try rows.next())
-        #expect(rows.int(forColumnName: "z") == 9)
+        try check(rows.next())
+        check(rows.int(forColumnName: "z"), equals: 9)
         rows.close()
         try db.executeUpdate("DROP TABLE t")
-        #expect(storageError { _ = try query.executeQuery().next() }?.code == 1)
+        check(storageError { _ = try query.executeQuery().next() }?.code, equals: 1)
         try db.executeUpdate("CREATE TABLE t (x)")
-        #expect(try !query.executeQuery().next())
+        try check(!query.executeQuery().next())
     }
 
     @Test func `wrong SQL and wrong values are errors immediately`() throws {
         for sql in ["", "SELEC 1", "SELECT 1; SELECT 2", "SELECT \0"] {
-            #expect(storageError { _ = try db.prepare(sql) }?.code == 1)
+            check(storageError { _ = try db.prepare(sql) }?.code, equals: 1)
         }
         let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
-        #expect(storageError { try insert.executeUpdate() }?.code == 25)
-        #expect(storageError { try insert.bind([1]) }?.code == 25)
-        #expect(storageError { try insert.bind([1, UInt64.max]) } == .typeConversionFailed)
-        #expect(storageError { _ = try insert.executeQuery(values: [1, 2]) }?.code == 21)
+        check(storageError { try insert.executeUpdate() }?.code, equals: 25)
+        check(storageError { try insert.bind([1]) }?.code, equals: 25)
+        check(storageError { try insert.bind([1, UInt64.max]) }, equals: .typeConversionFailed)
+        check(storageError { _ = try insert.executeQuery(values: [1, 2]) }?.code, equals: 21)
         try insert.executeUpdate(values: [1, 2])
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `values of one run do not carry over to the next`() throws {
         let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
         try insert.executeUpdate(values: [1, 2])
-        #expect(storageError { try insert.executeUpdate() }?.code == 25)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        check(storageError { try insert.executeUpdate() }?.code, equals: 25)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `a value that closes the store while being bound ends the call`() throws {
@@ -135,9 +135,9 @@ import TestSupport
         Closing.store = db
         defer { Closing.store = nil }
         let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
-        #expect(storageError { try insert.executeUpdate(values: [Closing(), 2]) } == .closed)
-        #expect(storageError { try insert.executeUpdate(values: [1, 2]) } == .closed)
+        check(storageError { try insert.executeUpdate(values: [Closing(), 2]) }, equals: .closed)
+        check(storageError { try insert.executeUpdate(values: [1, 2]) }, equals: .closed)
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 0)
+        try check(db.int(forQuery: "SELECT count(*) FROM t"), equals: 0)
     }
 }

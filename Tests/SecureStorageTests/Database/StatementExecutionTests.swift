@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct StatementExecutionTests {
+struct StatementExecutionTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -36,11 +36,11 @@ import TestSupport
         let rs = try db.executeQuery("\(mark)SELECT a FROM b ORDER BY a;\(mark)")
         var found: [Int?] = []
         while try rs.next() { found.append(rs.int(forColumnIndex: 0)) }
-        #expect(found == [1, 2, 3, 4])
-        #expect(storageError { try db.executeUpdate("SELECT 1;\(mark)SELECT 2") }?.code == 1)
-        #expect(storageError { try db.executeUpdate(mark) }?.code == 1)
+        check(found, equals: [1, 2, 3, 4])
+        check(storageError { try db.executeUpdate("SELECT 1;\(mark)SELECT 2") }?.code, equals: 1)
+        check(storageError { try db.executeUpdate(mark) }?.code, equals: 1)
         // A character that begins with the same bytes is not a byte-order mark.
-        #expect(storageError { try db.executeUpdate("SELECT 1;\u{fefe}") }?.code == 1)
+        check(storageError { try db.executeUpdate("SELECT 1;\u{fefe}") }?.code, equals: 1)
     }
 
     // MARK: - Batches
@@ -54,13 +54,13 @@ import TestSupport
             "INSERT INTO t (a) VALUES (1); SELECT a FROM t WHERE a = \(placeholder)",
             "EXPLAIN DELETE FROM t WHERE a = \(placeholder)",
         ] {
-            #expect(code { try db.executeStatements(batch) } == 25)
-            #expect(message { try db.executeStatements(batch) }.contains("executeUpdate"))
+            check(code { try db.executeStatements(batch) }, equals: 25)
+            check(message { try db.executeStatements(batch) }.contains("executeUpdate"))
         }
         // The statements before it in the batch have taken effect.
-        #expect(try db.strings("SELECT a FROM t") == ["1", "1"])
+        try check(db.strings("SELECT a FROM t"), equals: ["1", "1"])
         try db.executeStatements("INSERT INTO t (a) VALUES ('?:a@a$a') -- ? :a")
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     // MARK: - One statement
@@ -70,10 +70,10 @@ import TestSupport
         "INSERT INTO t VALUES (1, 2, 3);;; x", "SELECT 1; /* c */ SELECT 2",
     ])
     func `a second statement in one call is an error and neither runs`(_ sql: String) throws {
-        #expect(code { try db.executeUpdate(sql) } == 1)
-        #expect(code { _ = try db.executeQuery(sql) } == 1)
-        #expect(message { try db.executeUpdate(sql) }.contains("executeStatements"))
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(code { try db.executeUpdate(sql) }, equals: 1)
+        check(code { _ = try db.executeQuery(sql) }, equals: 1)
+        check(message { try db.executeUpdate(sql) }.contains("executeStatements"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test(arguments: [
@@ -85,36 +85,36 @@ import TestSupport
     func `white space, semicolons and comments around a statement are allowed`(_ sql: String) throws
     {
         try db.executeUpdate(sql)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test(arguments: ["", "  ", ";", "-- nothing", "/* nothing */"])
     func `text without a statement is an error`(_ sql: String) {
-        #expect(message { try db.executeUpdate(sql) }.contains("no SQL statement"))
-        #expect(message { _ = try db.executeQuery(sql) }.contains("no SQL statement"))
+        check(message { try db.executeUpdate(sql) }.contains("no SQL statement"))
+        check(message { _ = try db.executeQuery(sql) }.contains("no SQL statement"))
     }
 
     @Test func `a NUL in the SQL text is an error and hides nothing`() throws {
         let sql = "INSERT INTO t VALUES (1, 2, 3)\0; nonsense"
-        #expect(message { try db.executeUpdate(sql) }.contains("NUL"))
-        #expect(message { try db.executeStatements(sql) }.contains("NUL"))
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(message { try db.executeUpdate(sql) }.contains("NUL"))
+        check(message { try db.executeStatements(sql) }.contains("NUL"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `an error has SQLite's code and message and the SQL text`() {
-        #expect(code { try db.executeUpdate("SELEC 1") } == 1)
+        check(code { try db.executeUpdate("SELEC 1") }, equals: 1)
         let message = message { try db.executeUpdate("INSERT INTO missing VALUES (1)") }
-        #expect(message.contains("no such table: missing"))
-        #expect(message.contains("INSERT INTO missing"))
+        check(message.contains("no such table: missing"))
+        check(message.contains("INSERT INTO missing"))
     }
 
     @Test func `a violated constraint has code 19 and names its extended code`() throws {
         try db.executeUpdate("CREATE TABLE u (a INTEGER PRIMARY KEY, b UNIQUE)")
         try db.executeUpdate("INSERT INTO u VALUES (1, 'x')")
         let insert = { try db.executeUpdate("INSERT INTO u VALUES (2, ?)", values: ["x"]) }
-        #expect(code(insert) == 19)
-        #expect(message(insert).contains("UNIQUE constraint failed: u.b"))
-        #expect(message(insert).contains("SQLITE_CONSTRAINT_UNIQUE"))
+        check(code(insert), equals: 19)
+        check(message(insert).contains("UNIQUE constraint failed: u.b"))
+        check(message(insert).contains("SQLITE_CONSTRAINT_UNIQUE"))
     }
 
     @Test func `foreign keys are enforced unless switched off`() throws {
@@ -123,7 +123,7 @@ import TestSupport
             CREATE TABLE child (parent REFERENCES parent);
             """
         try db.executeStatements(schema)
-        #expect(code { try db.executeUpdate("INSERT INTO child VALUES (1)") } == 19)
+        check(code { try db.executeUpdate("INSERT INTO child VALUES (1)") }, equals: 19)
         db.close()
         let lax = try database.openStore { $0.foreignKeysEnabled = false }
         try lax.executeUpdate("INSERT INTO child VALUES (1)")
@@ -131,8 +131,8 @@ import TestSupport
 
     @Test func `a query that returns no columns is refused before it runs`() throws {
         let error = message { _ = try db.executeQuery("INSERT INTO t VALUES (1, 2, 3)") }
-        #expect(error.contains("executeUpdate"))
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(error.contains("executeUpdate"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `an update may return rows, which are discarded`() throws {
@@ -141,20 +141,20 @@ import TestSupport
         try db.executeUpdate("EXPLAIN QUERY PLAN SELECT * FROM t")
         try db.executeUpdate("SELECT 1 UNION SELECT 2")
         try db.executeUpdate("VACUUM")
-        #expect(try db.int("PRAGMA user_version") == 7)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("PRAGMA user_version"), equals: 7)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `a query may insert and return`() throws {
         let rs = try db.executeQuery("INSERT INTO t VALUES (1, 2, ?) RETURNING c", values: ["x"])
-        #expect(try rs.next())
-        #expect(rs.string(forColumnName: "c") == "x")
-        #expect(try !rs.next())
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(rs.next())
+        check(rs.string(forColumnName: "c"), equals: "x")
+        try check(!rs.next())
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `a double-quoted word is a name and never text`() {
-        #expect(code { _ = try db.executeQuery("SELECT \"nonsense\" FROM t") } == 1)
+        check(code { _ = try db.executeQuery("SELECT \"nonsense\" FROM t") }, equals: 1)
     }
 
     // MARK: - Values
@@ -164,15 +164,15 @@ import TestSupport
     ) throws {
         let values = Array(repeating: 1, count: count)
         let insert = { try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: values) }
-        #expect(code(insert) == 25)
-        #expect(message(insert).contains("3 placeholders but \(count) values"))
-        #expect(code { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) } == 25)
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(code(insert), equals: 25)
+        check(message(insert).contains("3 placeholders but \(count) values"))
+        check(code { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) }, equals: 25)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `placeholders without values are an error, not NULL`() {
-        #expect(code { try db.executeUpdate("INSERT INTO t VALUES (?, 1, 2)") } == 25)
-        #expect(code { try db.executeUpdate("INSERT INTO t VALUES (:x, 1, 2)") } == 25)
+        check(code { try db.executeUpdate("INSERT INTO t VALUES (?, 1, 2)") }, equals: 25)
+        check(code { try db.executeUpdate("INSERT INTO t VALUES (:x, 1, 2)") }, equals: 25)
     }
 
     @Test(arguments: ["a", ":a", "@a", "$a"]) func `a name may be given with or without its prefix`(
@@ -182,13 +182,13 @@ import TestSupport
             try db.executeUpdate(
                 "INSERT INTO t (a) VALUES (\(placeholder))", parameterDictionary: [key: "v"])
         }
-        #expect(try db.strings("SELECT a FROM t") == ["v", "v", "v"])
+        try check(db.strings("SELECT a FROM t"), equals: ["v", "v", "v"])
     }
 
     @Test func `one value serves all placeholders of its name`() throws {
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, @a, :a)", parameterDictionary: ["a": 5])
-        #expect(try db.strings("SELECT a || b || c FROM t") == ["555"])
+        try check(db.strings("SELECT a || b || c FROM t"), equals: ["555"])
     }
 
     @Test func `placeholders of one name are distinguished by their prefixes`() throws {
@@ -196,28 +196,28 @@ import TestSupport
             "INSERT INTO t VALUES (:a, @a, $a)", parameterDictionary: [":a": 1, "@a": 2, "$a": 3])
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, @a, $a)", parameterDictionary: ["a": 1, "@a": 2])
-        #expect(try db.strings("SELECT a || b || c FROM t") == ["123", "121"])
+        try check(db.strings("SELECT a || b || c FROM t"), equals: ["123", "121"])
         let surplus = message {
             try db.executeUpdate(
                 "INSERT INTO t VALUES (:a, @a, 3)", parameterDictionary: [":a": 1, "b": 2])
         }
-        #expect(surplus.contains("no placeholder for the value named b"))
+        check(surplus.contains("no placeholder for the value named b"))
     }
 
     @Test func `an error names the missing or surplus name`() throws {
         let sql = "INSERT INTO t VALUES (:first, :second, 3)"
         let missing = message { try db.executeUpdate(sql, parameterDictionary: ["first": 1]) }
-        #expect(missing.contains("no value for the placeholder :second"))
+        check(missing.contains("no value for the placeholder :second"))
         let surplus = message {
             try db.executeUpdate(
                 sql, parameterDictionary: ["first": 1, "second": 2, "third": 3])
         }
-        #expect(surplus.contains("no placeholder for the value named third"))
+        check(surplus.contains("no placeholder for the value named third"))
         let unnamed = message {
             try db.executeUpdate("INSERT INTO t VALUES (?, 2, 3)", parameterDictionary: ["a": 1])
         }
-        #expect(unnamed.contains("placeholder 1 has no name"))
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(unnamed.contains("placeholder 1 has no name"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `pairs of names and values are bound by name, in any order`() throws {
@@ -230,12 +230,12 @@ import TestSupport
             try db.executeUpdate(sql, named: values)
             let rs = try db.executeQuery(
                 "SELECT a, b, c FROM t WHERE a = :a AND b = :b", named: ["b": "two", "a": 1])
-            #expect(try rs.next())
-            #expect(rs[0] == .integer(1) && rs[1] == .text("two") && rs[2] == .null)
+            try check(rs.next())
+            check(rs[0] == .integer(1) && rs[1] == .text("two") && rs[2] == .null)
             rs.close()
         }
         try db.executeUpdate("INSERT INTO t VALUES (:a, :a, :a)", named: ["a": 7])
-        #expect(try db.int("SELECT c FROM t WHERE a = 7") == 7)
+        try check(db.int("SELECT c FROM t WHERE a = 7"), equals: 7)
     }
 
     @Test func `pairs that do not match the placeholders are errors that name them`() throws {
@@ -246,37 +246,37 @@ import TestSupport
             (["first": 1, "second": 2, "first": 3], "first"),
         ] as [(KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>, String)] {
             let error = storageError { try db.executeUpdate(sql, named: values) }
-            #expect(error?.code == 25)
-            #expect("\(error as Any)".contains(name), "\(error as Any)")
+            check(error?.code, equals: 25)
+            check("\(error as Any)".contains(name), "\(error as Any)")
         }
         for values in [[:], ["a": 1]] as [KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>] {
-            #expect(
+            check(
                 storageError {
                     try db.executeUpdate("INSERT INTO t VALUES (?, 2, 3)", named: values)
-                }?.code == 25)
+                }?.code, equals: 25)
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a nil in a dictionary is NULL, not a missing value`() throws {
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, :b, 3)", parameterDictionary: ["a": nil, "b": 2])
-        #expect(try db.int("SELECT count(*) FROM t WHERE a IS NULL AND b = 2") == 1)
+        try check(db.int("SELECT count(*) FROM t WHERE a IS NULL AND b = 2"), equals: 1)
     }
 
     @Test func `values of one execution do not leak into the next`() throws {
         let sql = "INSERT INTO t (a) VALUES (?)"
         try db.executeUpdate(sql, values: ["first"])
-        #expect(code { try db.executeUpdate(sql) } == 25)
+        check(code { try db.executeUpdate(sql) }, equals: 25)
         try db.executeUpdate(sql, values: [nil])
-        #expect(try db.strings("SELECT a FROM t") == ["first", nil])
+        try check(db.strings("SELECT a FROM t"), equals: ["first", nil])
     }
 
     @Test func `more placeholders than the engine allows are an error`() {
         let sql = "SELECT ?\(Int32.max)"
-        #expect(code { _ = try db.executeQuery(sql, values: [1]) } == 1)
+        check(code { _ = try db.executeQuery(sql, values: [1]) }, equals: 1)
         let many = "SELECT " + Array(repeating: "?", count: 300_000).joined(separator: ",")
-        #expect(code { _ = try db.executeQuery(many, values: []) } != nil)
+        check(code { _ = try db.executeQuery(many, values: []) } != nil)
     }
 
     @Test func `a 20 MB blob round-trips`() throws {
@@ -284,8 +284,8 @@ import TestSupport
         for index in stride(from: 0, to: blob.count, by: 4099) { blob[index] = UInt8(index % 251) }
         try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [blob])
         let rs = try db.executeQuery("SELECT a FROM t")
-        #expect(try rs.next())
-        #expect(rs.data(forColumnIndex: 0) == blob)
+        try check(rs.next())
+        check(rs.data(forColumnIndex: 0), equals: blob)
     }
 
     // MARK: - Batches
@@ -299,17 +299,17 @@ import TestSupport
         let expected: [String: String?] = [
             "a": "1", "b": nil, "c": "x", "d": "2.5", "e": "AB",
         ]
-        #expect(rows == [expected])
+        check(rows, equals: [expected])
     }
 
     @Test func `a batch formats numbers like SQLite and string()`() throws {
         let sql = "SELECT 1e20 AS large, 0.1 + 0.2 AS sum, 1e-9 AS small, 9e999 AS infinite"
         let rs = try db.executeQuery(sql)
-        #expect(try rs.next())
+        try check(rs.next())
         try db.executeStatements(sql) { row in
-            for (name, text) in row { #expect(text == rs.string(forColumnName: name)) }
-            #expect(row["sum"] == "0.3")
-            #expect(row["large"] == "1.0e+20")
+            for (name, text) in row { check(text, equals: rs.string(forColumnName: name)) }
+            check(row["sum"], equals: "0.3")
+            check(row["large"], equals: "1.0e+20")
             return true
         }
     }
@@ -319,9 +319,9 @@ import TestSupport
             try db.executeStatements(
                 "SELECT ';'; /* ; */ INSERT INTO nope VALUES (';', \"--\") -- ;\n; SELECT 'later'")
         }
-        #expect(error.contains("no such table: nope"))
-        #expect(error.contains("INSERT INTO nope VALUES (';', \"--\")"))
-        #expect(!error.contains("later"))
+        check(error.contains("no such table: nope"))
+        check(error.contains("INSERT INTO nope VALUES (';', \"--\")"))
+        check(!error.contains("later"))
     }
 
     @Test func `returning false from the block ends the batch without an error`() throws {
@@ -330,8 +330,8 @@ import TestSupport
             seen += 1
             return false
         }
-        #expect(seen == 1)
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        check(seen, equals: 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a batch stops at its first error`() throws {
@@ -339,8 +339,8 @@ import TestSupport
             try db.executeStatements(
                 "INSERT INTO t VALUES (1,2,3); INSERT INTO nope VALUES (1); DELETE FROM t")
         }
-        #expect(error.contains("no such table: nope"))
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        check(error.contains("no such table: nope"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `a batch with a trigger whose body contains semicolons runs completely`() throws {
@@ -352,7 +352,7 @@ import TestSupport
             END; ; /* and a row */
             INSERT INTO t VALUES (1, 2, 3)
             """)
-        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test func `a batch of 20,000 statements takes linear time`() throws {
@@ -360,7 +360,7 @@ import TestSupport
         try db.executeStatements(
             String(repeating: "INSERT INTO t VALUES (1, 2, 'some text');\n", count: 20_000))
         try db.commit()
-        #expect(try db.int("SELECT count(*) FROM t") == 20_000)
+        try check(db.int("SELECT count(*) FROM t"), equals: 20_000)
     }
 
     // MARK: - Outcomes
@@ -368,14 +368,14 @@ import TestSupport
     @Test func `row id and change count are those of the last statement`() throws {
         let fresh = try TemporaryDatabase()
         let db = try fresh.openStore()
-        #expect(try db.lastInsertRowId() == 0)
+        try check(db.lastInsertRowId(), equals: 0)
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
         try db.executeUpdate("INSERT INTO t VALUES (?, 1)", values: [Int64.max])
-        #expect(try db.lastInsertRowId() == .max)
+        try check(db.lastInsertRowId(), equals: .max)
         try db.executeUpdate("INSERT INTO t (a) VALUES (2), (3)")
-        #expect(try db.changedRowCount() == 2)
+        try check(db.changedRowCount(), equals: 2)
         try db.executeUpdate("UPDATE t SET a = 0")
-        #expect(try db.changedRowCount() == 3)
+        try check(db.changedRowCount(), equals: 3)
     }
 
     @Test func `every call on a closed store throws closed`() {
@@ -396,15 +396,15 @@ import TestSupport
             { try db.changeEncryptionKey(with: "x") },
             { try db.changeEncryptionKey(with: TemporaryDatabase.key) },
         ]
-        for call in calls { #expect(storageError(call) == .closed) }
-        #expect(!db.hasOpenResultSets)
+        for call in calls { check(storageError(call), equals: .closed) }
+        check(!db.hasOpenResultSets)
         db.closeOpenResultSets()
         db.clearCachedStatements()
     }
 }
 
 /// Calls in which the caller's own code closes the store.
-@Suite struct ReentrancyTests {
+struct ReentrancyTests {
     struct Closer: SQLiteDatatypeBridgeable {
         var store: SecureDatabaseStore?
 
@@ -429,11 +429,11 @@ import TestSupport
 
     @Test func `a value that closes the store while being bound ends the call`() throws {
         let values = [Closer(store: db)]
-        #expect(
-            storageError { try db.executeUpdate("INSERT INTO t VALUES (?)", values: values) }
-                == .closed)
+        check(
+            storageError { try db.executeUpdate("INSERT INTO t VALUES (?)", values: values) },
+            equals: .closed)
         try db.open(with: TemporaryDatabase.key)
-        #expect(storageError { _ = try db.executeQuery("SELECT ?", values: values) } == .closed)
+        check(storageError { _ = try db.executeQuery("SELECT ?", values: values) }, equals: .closed)
     }
 
     @Test func `a block that closes the store ends the batch`() throws {
@@ -443,7 +443,7 @@ import TestSupport
                 return true
             }
         }
-        #expect(error == .closed)
+        check(error, equals: .closed)
         try db.open(with: TemporaryDatabase.key)
     }
 }

@@ -8,7 +8,7 @@ import TestSupport
 ///
 /// Each answer must be the model's, and afterwards a second connection must see exactly what was
 /// reported as successful.
-@Suite struct TransactionModelTests {
+struct TransactionModelTests {
     /// Five steps in a campaign.
     private static let length = environmentNumber("SECURESTORAGE_TRANSACTION_STEPS", default: 2)
 
@@ -42,7 +42,7 @@ import TestSupport
                     })
             }
         }
-        #expect(differences.isEmpty, "\(differences.count), as \(differences.prefix(5))")
+        check(differences.isEmpty, "\(differences.count), as \(differences.prefix(5))")
     }
 
     private static func differences(
@@ -79,7 +79,7 @@ import TestSupport
                 running.runInPlainBlock { block in _ = try block(db) }
             }
             let rows = published["t"]?.rowIDs ?? []
-            #expect(Set(rows.map(Int.init)) == program.model.committed, "\(steps)")
+            check(Set(rows.map(Int.init)), equals: program.model.committed, "\(steps)")
             try observed.run("DELETE FROM t")
         }
     }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct TransactionTests {
+struct TransactionTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -14,25 +14,25 @@ import TestSupport
     }
 
     @Test func `a transaction is open between begin and commit or rollback`() throws {
-        #expect(try !db.isInTransaction())
+        try check(!db.isInTransaction())
         try db.beginExclusiveTransaction()
-        #expect(try db.isInTransaction())
+        try check(db.isInTransaction())
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         try db.commit()
-        #expect(try !db.isInTransaction())
+        try check(!db.isInTransaction())
         try db.beginDeferredTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (2)")
         try db.rollback()
-        #expect(try !db.isInTransaction())
-        #expect(try db.strings("SELECT a FROM t") == ["1"])
+        try check(!db.isInTransaction())
+        try check(db.strings("SELECT a FROM t"), equals: ["1"])
     }
 
     @Test func `begin inside a transaction and commit or rollback outside one are errors`() throws {
-        #expect(storageError { try db.commit() } != nil)
-        #expect(storageError { try db.rollback() } != nil)
+        check(storageError { try db.commit() } != nil)
+        check(storageError { try db.rollback() } != nil)
         try db.beginDeferredTransaction()
-        #expect(storageError { try db.beginDeferredTransaction() } != nil)
-        #expect(storageError { try db.beginExclusiveTransaction() } != nil)
+        check(storageError { try db.beginDeferredTransaction() } != nil)
+        check(storageError { try db.beginExclusiveTransaction() } != nil)
         try db.rollback()
     }
 
@@ -43,8 +43,9 @@ import TestSupport
         try db.commit()
         try db.beginExclusiveTransaction()
         let error = storageError { try rival.executeUpdate("INSERT INTO t VALUES (2)") }
-        #expect(error?.code == 5)
-        #expect(try rival.int("SELECT count(*) FROM t") == 1, "in WAL mode a reader is not blocked")
+        check(error?.code, equals: 5)
+        try check(
+            rival.int("SELECT count(*) FROM t"), equals: 1, "in WAL mode a reader is not blocked")
         try db.rollback()
         try rival.executeUpdate("INSERT INTO t VALUES (2)")
     }
@@ -54,16 +55,16 @@ import TestSupport
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a rollback ends result sets with an error`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1), (2), (3)")
         try db.beginExclusiveTransaction()
         let rs = try db.executeQuery("SELECT a FROM t")
-        #expect(try rs.next())
+        try check(rs.next())
         try db.executeUpdate("CREATE TABLE u (a)")
         try db.rollback()
-        #expect(storageError { _ = try rs.next() } != nil)
+        check(storageError { _ = try rs.next() } != nil)
     }
 }

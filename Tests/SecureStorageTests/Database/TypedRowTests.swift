@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Rows whose columns have the types of a closure's parameters.
-@Suite struct TypedRowTests {
+struct TypedRowTests {
     private struct Note: Equatable, Sendable {
         var id: Int64
         var text: String
@@ -33,11 +33,11 @@ import TestSupport
         let notes = try db.fetchAll("SELECT id, text, at FROM note ORDER BY id") {
             (id: Int64, text: String, at: Date?) in Note(id: id, text: text, at: at)
         }
-        #expect(notes == Self.expected)
+        check(notes, equals: Self.expected)
         let some = try db.fetchAll(
             "SELECT id, text FROM note WHERE id > ? AND text <> ?", 1, ""
         ) { (id: Int, text: String) in "\(id) \(text)" }
-        #expect(some == ["2 bread"])
+        check(some, equals: ["2 bread"])
     }
 
     @Test func `every type that a column can be read as is a parameter`() throws {
@@ -53,10 +53,10 @@ import TestSupport
             ) in
             "\(a) \(b) \(c) \(d) \(Array(e)) \(f) \(g) \(h ?? 0) \(i) \(j == nil) \(k == nil) \(l)"
         }
-        #expect(
-            row == "1 2 3.5 red [10, 11] [12] true 7 9.0 true true text(\"four\")")
-        #expect(try db.fetchOne("SELECT NULL") { (value: SQLiteValue) in value } == .null)
-        #expect(try db.fetchOne("SELECT 1 WHERE 0") { (value: Int) in value } == nil)
+        check(
+            row, equals: "1 2 3.5 red [10, 11] [12] true 7 9.0 true true text(\"four\")")
+        try check(db.fetchOne("SELECT NULL") { (value: SQLiteValue) in value }, equals: .null)
+        try check(db.fetchOne("SELECT 1 WHERE 0") { (value: Int) in value } == nil)
     }
 
     @Test func `a value that does not fit is an error that names its column, and not the value`()
@@ -68,19 +68,20 @@ import TestSupport
         let null = storageError {
             _ = try db.fetchAll("SELECT id, at FROM note ORDER BY id") { (id: Int, at: Date) in at }
         }
-        #expect(null?.resultCode == .mismatch)
-        #expect(null?.description.contains("column 2, \"at\", is NULL") == true, "\(null!)")
+        check(null?.resultCode, equals: .mismatch)
+        check(null?.description.contains("column 2, \"at\", is NULL"), equals: true, "\(null!)")
         let wrong = storageError {
             _ = try db.fetchAll("SELECT text AS secret FROM note") { (text: Int) in text }
         }
-        #expect(wrong?.resultCode == .mismatch)
-        #expect(wrong?.description.contains("\"secret\", holds a TEXT that is not a Int") == true)
-        #expect(wrong?.description.contains("milk") == false)
+        check(wrong?.resultCode, equals: .mismatch)
+        check(
+            wrong?.description.contains("\"secret\", holds a TEXT that is not a Int"), equals: true)
+        check(wrong?.description.contains("milk"), equals: false)
         let lossy = storageError {
             _ = try db.fetchOne("SELECT 300 AS large") { (number: UInt8) in number }
         }
-        #expect(lossy?.description.contains("holds an INTEGER that is not a UInt8") == true)
-        #expect(!db.hasOpenResultSets)
+        check(lossy?.description.contains("holds an INTEGER that is not a UInt8"), equals: true)
+        check(!db.hasOpenResultSets)
     }
 
     @Test func `another number of columns is an error that lists them`() throws {
@@ -90,13 +91,13 @@ import TestSupport
         let few = storageError {
             _ = try db.fetchAll("SELECT id FROM note") { (id: Int, text: String) in text }
         }
-        #expect(few?.resultCode == .range)
+        check(few?.resultCode, equals: .range)
         let many = storageError {
             _ = try db.fetchAll("SELECT id, text, at FROM note") { (id: Int, text: String) in text }
         }
-        #expect(many?.resultCode == .range)
-        #expect(many?.description.contains("3 columns, and the closure takes 2") == true)
-        #expect(many?.description.contains("id, text, at") == true)
+        check(many?.resultCode, equals: .range)
+        check(many?.description.contains("3 columns, and the closure takes 2"), equals: true)
+        check(many?.description.contains("id, text, at"), equals: true)
     }
 
     @Test func `a result set gives its current row`() throws {
@@ -105,12 +106,12 @@ import TestSupport
         try Self.makeNotes(db)
         let rs = try db.executeQuery("SELECT id, price FROM note ORDER BY id")
         let early = storageError { try rs.row { (_: Int, _: Double) in } }
-        #expect(early?.resultCode == .misuse)
+        check(early?.resultCode, equals: .misuse)
         var prices: [Double] = []
         while try rs.next() {
             prices.append(try rs.row { (id: Int, price: Double) in price * Double(id) })
         }
-        #expect(prices == [1.5, 4, -3])
+        check(prices, equals: [1.5, 4, -3])
     }
 
     @Test func `a closure that throws, or closes the store, ends the call with an error`() throws {
@@ -121,14 +122,14 @@ import TestSupport
         #expect(throws: Refused.self) {
             try db.fetchAll("SELECT id FROM note") { (_: Int) -> Int in throw Refused() }
         }
-        #expect(!db.hasOpenResultSets)
+        check(!db.hasOpenResultSets)
         let closed = storageError {
             _ = try db.fetchAll("SELECT id FROM note") { (id: Int) -> Int in
                 db.close()
                 return id
             }
         }
-        #expect(closed == .closed)
+        check(closed, equals: .closed)
     }
 
     @Test func `queues and pools fetch rows, also in tasks and as a sequence`() async throws {
@@ -141,28 +142,28 @@ import TestSupport
         let notes = try await pool.fetchAll(
             "SELECT id, text, at FROM note WHERE id < ? ORDER BY id", 4
         ) { (id: Int64, text: String, at: Date?) in Note(id: id, text: text, at: at) }
-        #expect(notes == Self.expected)
+        check(notes, equals: Self.expected)
         let one = try await pool.fetchOne("SELECT text FROM note WHERE id = ?", 2) {
             (text: String) in text
         }
-        #expect(one == "bread")
+        check(one, equals: "bread")
         var texts: [String] = []
         let rows = pool.rows("SELECT id, text FROM note WHERE id <> ? ORDER BY id", 2) {
             (id: Int, text: String) in "\(id)\(text)"
         }
         for try await text in rows { texts.append(text) }
-        #expect(texts == ["1milk", "3"])
+        check(texts, equals: ["1milk", "3"])
     }
 
     private static func fetchInThread(_ database: any SecureDatabaseReader) throws {
         let notes = try database.fetchAll("SELECT id, text, at FROM note ORDER BY id") {
             (id: Int64, text: String, at: Date?) in Note(id: id, text: text, at: at)
         }
-        #expect(notes == expected)
+        check(notes, equals: expected)
         let one = try database.fetchOne("SELECT text FROM note WHERE id = ?", 1) {
             (text: String) in text
         }
-        #expect(one == "milk")
+        check(one, equals: "milk")
     }
 
     @Test func `bytes are stored and read as an array`() throws {
@@ -172,17 +173,17 @@ import TestSupport
         try db.executeUpdate("CREATE TABLE t (x)")
         try db.executeUpdate("INSERT INTO t VALUES (?), (?)", values: [bytes, [UInt8]()])
         let rs = try db.executeQuery("SELECT x, typeof(x) FROM t")
-        #expect(try rs.next())
-        #expect(rs.bytes(forColumnIndex: 0) == bytes)
-        #expect(rs.bytes(forColumnName: "X") == bytes)
-        #expect(rs.data(forColumnIndex: 0) == Data(bytes))
-        #expect(rs.string(forColumnIndex: 1) == "blob")
-        #expect(try rs.next())
-        #expect(rs.bytes(forColumnIndex: 0) == [])
+        try check(rs.next())
+        check(rs.bytes(forColumnIndex: 0), equals: bytes)
+        check(rs.bytes(forColumnName: "X"), equals: bytes)
+        check(rs.data(forColumnIndex: 0), equals: Data(bytes))
+        check(rs.string(forColumnIndex: 1), equals: "blob")
+        try check(rs.next())
+        check(rs.bytes(forColumnIndex: 0), equals: [])
         rs.close()
         // As a property of a row: a blob, or JSON as it was stored before.
         struct Row: Decodable { var x: [UInt8] }
-        #expect(try db.fetchOne(Row.self, "SELECT x'0102' AS x")?.x == [1, 2])
-        #expect(try db.fetchOne(Row.self, "SELECT '[1, 2]' AS x")?.x == [1, 2])
+        try check(db.fetchOne(Row.self, "SELECT x'0102' AS x")?.x, equals: [1, 2])
+        try check(db.fetchOne(Row.self, "SELECT '[1, 2]' AS x")?.x, equals: [1, 2])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The documentation's snippets for queues and pools alike.
-@Suite struct AccessSnippets {
+struct AccessSnippets {
     @Test func `functions take a queue or a pool`() throws {
         func noteCount(in database: any SecureDatabaseReader) throws -> Int {
             try database.read { db in try db.int(forQuery: "SELECT count(*) FROM note") ?? 0 }
@@ -22,13 +22,13 @@ import TestSupport
         let queue = SecureDatabaseQueue(url: url)
         try queue.open(with: .passphrase("correct horse battery staple"))
         try queue.write { try $0.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text)") }
-        #expect(try add("buy milk", to: queue) == 1)
-        #expect(try noteCount(in: queue) == 1)
+        try check(add("buy milk", to: queue), equals: 1)
+        try check(noteCount(in: queue), equals: 1)
         queue.close()
 
         let pool = SecureDatabasePool(url: url)
         try pool.open(with: .passphrase("correct horse battery staple"))
-        #expect(try add("call home", to: pool) == 2)
-        #expect(try noteCount(in: pool) == 2)
+        try check(add("call home", to: pool), equals: 2)
+        try check(noteCount(in: pool), equals: 2)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The snippets about `BackupSchedule`; see `DocumentedSnippets`.
-@Suite struct BackupScheduleSnippets {
+struct BackupScheduleSnippets {
     @Test func `copies at regular times, and back`() async throws {
         let database = try TemporaryDatabase()
         let pool = try database.openPool()
@@ -34,6 +34,6 @@ import TestSupport
             // end
         }
         try restore()
-        #expect(try database.openStore().tableExists("note"))
+        try check(database.openStore().tableExists("note"))
     }
 }

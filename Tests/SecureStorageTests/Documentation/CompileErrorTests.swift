@@ -5,7 +5,7 @@ import TestSupport
     import Testing
 
     /// Compiles the documentation's examples of what the compiler refuses.
-    @Suite struct CompileErrorTests {
+    struct CompileErrorTests {
         private static let modules = URL(fileURLWithPath: CommandLine.arguments[0])
             .deletingLastPathComponent()
 
@@ -49,19 +49,19 @@ import TestSupport
         @Test func `correct code compiles with this setup`() throws {
             let right = try compile(
                 "_ = try await pool.read { db in try db.int(forQuery: \"SELECT 1\") }")
-            #expect(right.status == 0, "\(right.output)\(right.errors)")
-            #expect(Self.wrongSnippets.count == 4)
+            check(right.status, equals: 0, "\(right.output)\(right.errors)")
+            check(Self.wrongSnippets.count, equals: 4)
         }
 
         @Test(arguments: wrongSnippets)
         func `the compiler refuses each wrong example for the stated reason`(
             _ snippet: String
         ) throws {
-            let reason = try #require(snippet.components(separatedBy: "// error: ").last)
+            let reason = try require(snippet.components(separatedBy: "// error: ").last)
             let refusal = try compile(snippet)
-            #expect(refusal.status != 0)
+            check(refusal.status != 0)
             let said = "\(refusal.output)\(refusal.errors)"
-            #expect(
+            check(
                 said.contains(reason.trimmingCharacters(in: .whitespacesAndNewlines)), "\(said)")
         }
     }

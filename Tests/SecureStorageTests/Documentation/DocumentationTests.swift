@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The snippets that people copy are the ones that were compiled.
-@Suite struct DocumentationTests {
+struct DocumentationTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -86,12 +87,12 @@ import Testing
             for snippet in try Self.snippets(in: document) {
                 count += 1
                 let text = snippet.joined(separator: "\n")
-                #expect(
+                check(
                     compiled.contains { $0.contains(text) },
                     "\(document.lastPathComponent): in no compiled test:\n\(text)")
             }
         }
-        #expect(count >= 8, "\(count) snippets were found")
+        check(count >= 8, "\(count) snippets were found")
     }
 
     @Test func `every file that the documentation links to exists`() throws {
@@ -100,7 +101,7 @@ import Testing
             for match in text.matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
                 let target = document.deletingLastPathComponent()
                     .appendingPathComponent(String(match.1))
-                #expect(
+                check(
                     FileManager.default.fileExists(atPath: target.path),
                     "\(document.lastPathComponent) links to \(match.1)")
             }

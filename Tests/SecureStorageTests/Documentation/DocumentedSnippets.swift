@@ -7,7 +7,7 @@ import TestSupport
 /// Every snippet of the documentation, compiled and run.
 ///
 /// `DocumentationTests` compares the text with the documentation.
-@Suite struct DocumentedSnippets {
+struct DocumentedSnippets {
     let database: TemporaryDatabase
     var path: String { database.path }
 
@@ -29,7 +29,7 @@ import TestSupport
         }
         db.close()
         // end
-        #expect(!db.isOpen())
+        check(!db.isOpen())
     }
 
     @Test func `the engine's weaknesses`() throws {
@@ -37,7 +37,7 @@ import TestSupport
         let engine = try SecureDatabaseStore.engine
         for weakness in engine.weaknesses where !weakness.isAvoided { print(weakness) }
         // end
-        #expect(!engine.options.isEmpty)
+        check(!engine.options.isEmpty)
     }
 
     @Test func `a pool reads and writes`() throws {
@@ -51,7 +51,7 @@ import TestSupport
         }
         let count = try pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
         // end
-        #expect(count == 1)
+        check(count, equals: 1)
     }
 
     @Test func `the schema in the initialization handler`() throws {
@@ -70,7 +70,7 @@ import TestSupport
             }
         }
         // end
-        #expect(try db.int("SELECT count(*) FROM account") == 2)
+        try check(db.int("SELECT count(*) FROM account"), equals: 2)
     }
 
     @Test func `a queue for many threads`() throws {
@@ -101,9 +101,9 @@ import TestSupport
             return try rs.next() ? rs.int(forColumnIndex: 0) : nil
         }
         // end
-        #expect(balance == 50)
+        check(balance, equals: 50)
         try transfer(5, from: "savings", to: "nobody")
-        #expect(try queue.inDatabase { try $0.int("SELECT sum(balance) FROM account") } == 100)
+        try check(queue.inDatabase { try $0.int("SELECT sum(balance) FROM account") }, equals: 100)
     }
 
     @Test func `a raw key and settings`() throws {
@@ -117,7 +117,7 @@ import TestSupport
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
         try db.open(with: .raw(key))
         // end
-        #expect(db.isOpen())
+        check(db.isOpen())
     }
 
     // begin
@@ -149,13 +149,14 @@ import TestSupport
         let at: ISODate? = try db.object(
             forQuery: "SELECT at FROM event WHERE name = ?", values: ["launch"])
         // end
-        #expect(at == ISODate(launch))
-        #expect(try db.strings("SELECT at FROM event") == ["2009-02-13T23:31:30Z"])
+        check(at, equals: ISODate(launch))
+        try check(db.strings("SELECT at FROM event"), equals: ["2009-02-13T23:31:30Z"])
         struct Event: Decodable {
             var name: String
             var at: ISODate
         }
-        #expect(try db.fetchAll(Event.self, "SELECT * FROM event").map(\.at) == [ISODate(launch)])
+        try check(
+            db.fetchAll(Event.self, "SELECT * FROM event").map(\.at), equals: [ISODate(launch)])
     }
 
     @Test func `a deadline`() throws {
@@ -166,7 +167,7 @@ import TestSupport
             try db.int(forQuery: "SELECT count(*) FROM note WHERE text LIKE '%milk%'")
         }
         // end
-        #expect(hits == 1)
+        check(hits, equals: 1)
     }
 
     @Test func `an attached file`() throws {
@@ -181,7 +182,7 @@ import TestSupport
         try db.executeUpdate(
             "ATTACH ? AS archive KEY ?", values: [archivePath, "the archive's passphrase"])
         // end
-        #expect(try db.int("SELECT a FROM archive.old") == 1)
+        try check(db.int("SELECT a FROM archive.old"), equals: 1)
     }
 
     @Test func `a passphrase that leaves nothing behind`() throws {
@@ -190,7 +191,7 @@ import TestSupport
         var typed = Data("correct horse battery staple".utf8)  // as a terminal gives it
         try db.open(with: .passphrase(SecretBytes(erasing: &typed)))
         // end
-        #expect(typed.isEmpty && db.isOpen())
+        check(typed.isEmpty && db.isOpen())
     }
 
     @Test func `errors and a key change`() throws {
@@ -255,7 +256,7 @@ import TestSupport
             print(id?.uuid.uuidString ?? "", priority ?? .normal)
         }
         // end
-        #expect(try db.int("SELECT priority FROM task") == 2)
+        try check(db.int("SELECT priority FROM task"), equals: 2)
     }
 
     // begin
@@ -280,7 +281,7 @@ import TestSupport
             try db.fetchAll(Note.self, "SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
         }
         // end
-        #expect(notes.map(\.text) == ["milk"])
+        check(notes.map(\.text), equals: ["milk"])
         try queue.inDatabase { db in
             // begin
             try db.executeUpdate(
@@ -297,7 +298,7 @@ import TestSupport
                 print(id ?? 0, rs.string(forColumnName: "text") ?? "", rs["at"] ?? .null)
             }
             // end
-            #expect(count == 1)
+            check(count, equals: 1)
         }
     }
 
@@ -312,7 +313,7 @@ import TestSupport
         }
         let count = try await pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
         // end
-        #expect(count == 1)
+        check(count, equals: 1)
         // begin
         let notes = pool.rows(as: Note.self) { try $0.executeQuery("SELECT * FROM note") }
         for try await note in notes {
@@ -326,7 +327,7 @@ import TestSupport
             }
         }
         // end
-        #expect(hits == 1)
+        check(hits, equals: 1)
         await pool.close()
     }
 
@@ -361,7 +362,8 @@ import TestSupport
                 ALTER TABLE new_note RENAME TO note;
                 """)
         // end
-        #expect(try migrations.rehearse(on: db) == ["texts without blanks", "texts are unique"])
+        try check(
+            migrations.rehearse(on: db), equals: ["texts without blanks", "texts are unique"])
         // begin
         do {
             try migrations.apply(to: db)
@@ -369,7 +371,7 @@ import TestSupport
             print("this file needs a newer version of the program")
         }
         // end
-        #expect(try db.strings("SELECT text FROM note ORDER BY id") == ["milk", "bread"])
+        try check(db.strings("SELECT text FROM note ORDER BY id"), equals: ["milk", "bread"])
     }
 
     @Test func `a compact copy, and moving and removing a closed file`() throws {
@@ -385,7 +387,7 @@ import TestSupport
         try SecureDatabaseStore.move(at: db.databaseURL, to: archive)
         try SecureDatabaseStore.remove(at: copy)
         // end
-        #expect(try database.fileNames() == ["archive.db"])
+        try check(database.fileNames(), equals: ["archive.db"])
     }
 
     @Test func `settings in a key-value store`() throws {
@@ -397,9 +399,9 @@ import TestSupport
         try settings.put(3, forKey: "launches")
         let launches = try settings.get("launches", default: 0)
         // end
-        #expect(launches == 3)
+        check(launches, equals: 3)
         try settings.put(["a"], for: .recentFiles)
-        #expect(try settings.get(.recentFiles) == ["a"])
+        try check(settings.get(.recentFiles), equals: ["a"])
     }
 
     @Test func `observing changes`() async throws {
@@ -456,13 +458,13 @@ import TestSupport
         let (damagedURL, freshURL) = (url, URL(fileURLWithPath: path + ".fresh"))
         let db = SecureDatabaseStore(fullDatabasePath: path)
         try db.open(with: passphrase)
-        func check() throws {
+        func verify() throws {
             // begin
             let report = try db.verifyIntegrity { print("\(Int($0.fraction * 100)) %") }
             guard report.isSound else { return print(report) }
             // end
         }
-        try check()
+        try verify()
         // begin
         try db.backup(to: backupURL, key: .passphrase(recoveryPassphrase)) {
             print("\($0.completed) of \($0.total) pages")
@@ -475,13 +477,13 @@ import TestSupport
         }
         print(diagnosis)  // the reasons, a line each
         // end
-        #expect(diagnosis.finding == .ok)
+        check(diagnosis.finding, equals: .ok)
         // begin
         let report = try SecureDatabaseStore.salvage(
             at: damagedURL, key: .passphrase(passphrase), to: freshURL)
         print(report)  // what was saved and what was lost, a line for each table
         // end
-        #expect(report.isWhole)
+        check(report.isWhole)
     }
 
     @Test func `errors with a code, a reason and a function's message`() throws {
@@ -509,9 +511,9 @@ import TestSupport
             return age
         }
         // end
-        #expect(
-            storageError { _ = try db.int("SELECT checked_age(200)") }?.resultCode
-                == .constraintFunction)
+        check(
+            storageError { _ = try db.int("SELECT checked_age(200)") }?.resultCode,
+            equals: .constraintFunction)
         db.close()
         let pool = try database.openPool()
         let limit = 0
@@ -529,7 +531,7 @@ import TestSupport
             }
         }
         // end
-        #expect(isRepeated)
+        check(isRepeated)
     }
 
     @Test func `a file of an older format`() throws {
@@ -547,7 +549,7 @@ import TestSupport
             if let old { try FileManager.default.removeItem(at: old) }
         }
         // end
-        #expect(try database.fileNames().contains("test.db"))
+        try check(database.fileNames().contains("test.db"))
     }
 }
 

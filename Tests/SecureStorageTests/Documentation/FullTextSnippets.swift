@@ -49,7 +49,7 @@ import TestSupport
                 "SELECT rowid FROM note_text WHERE note_text MATCH ? ORDER BY rank",
                 values: [FullTextQuery(typed)])
             // end
-            #expect(try rs.next())
+            try check(rs.next())
         }
         try pool.read { db in
             // begin
@@ -61,9 +61,9 @@ import TestSupport
                 FROM \(notes.sqlName) WHERE \(notes.sqlName) MATCH ? ORDER BY rank
                 """, values: [FullTextQuery(typed)])
             // end
-            #expect(try rs.next())
-            #expect(rs.string(forColumnIndex: 0) == "[東京]の旅")
-            #expect(rs.string(forColumnIndex: 1) == "a [week] in [東京]都")
+            try check(rs.next())
+            check(rs.string(forColumnIndex: 0), equals: "[東京]の旅")
+            check(rs.string(forColumnIndex: 1), equals: "a [week] in [東京]都")
         }
         pool.close()
     }
@@ -73,7 +73,7 @@ import TestSupport
         let db = try database.openStore { $0.tokenizers = [Lines.self] }
         try db.executeUpdate("CREATE VIRTUAL TABLE log USING fts5(text, tokenize = 'lines')")
         try db.executeUpdate("INSERT INTO log VALUES (?)", values: ["disk full\n\nretried"])
-        #expect(try db.int("SELECT count(*) FROM log WHERE log MATCH '\"disk full\"'") == 1)
-        #expect(try db.int("SELECT count(*) FROM log WHERE log MATCH '\"disk\"'") == 0)
+        try check(db.int("SELECT count(*) FROM log WHERE log MATCH '\"disk full\"'"), equals: 1)
+        try check(db.int("SELECT count(*) FROM log WHERE log MATCH '\"disk\"'"), equals: 0)
     }
 }

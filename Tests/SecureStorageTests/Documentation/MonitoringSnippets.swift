@@ -9,7 +9,7 @@ import TestSupport
 #endif
 
 /// The snippets of `Docs/Monitoring.md`, compiled and run; see `DocumentationTests`.
-@Suite struct MonitoringSnippets {
+struct MonitoringSnippets {
     let database: TemporaryDatabase
     var path: String { database.path }
 
@@ -34,7 +34,7 @@ import TestSupport
         let statistics = try queue.statistics()
         print(statistics.commits, statistics.busyWaits, statistics.logSize)
         // end
-        #expect(statistics.commits == 0)
+        check(statistics.commits, equals: 0)
     }
 
     @Test func `a plan`() throws {
@@ -43,7 +43,7 @@ import TestSupport
         // begin
         print(try db.explain("SELECT * FROM note WHERE at > ? ORDER BY text"))
         // end
-        #expect(try db.explain("SELECT * FROM note").children.count == 1)
+        try check(db.explain("SELECT * FROM note").children.count, equals: 1)
     }
 
     #if Metrics && Tracing

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The documentation's snippets for typed rows and for rows that are written by name.
-@Suite struct RowSnippets {
+struct RowSnippets {
     private struct Note: Encodable, Sendable {
         var id: Int64?
         var text: String
@@ -20,14 +20,14 @@ import TestSupport
         let db = try database.openStore()
         try Self.prepare(db)
         let id = try db.insert(Note(id: nil, text: "buy milk"), into: "note")
-        #expect(id == 1)
+        check(id, equals: 1)
         try db.insert(into: "note", ["text": "buy milk", "at": Date()])
         try db.update("note", ["text": "buy bread"], where: ["id": id])
         let since = Date(timeIntervalSince1970: 0)
         let notes = try db.fetchAll("SELECT id, text, at FROM note WHERE at > ?", since) {
             (id: Int64, text: String, at: Date?) in Note(id: id, text: text, at: at)
         }
-        #expect(notes.map(\.id) == [2])
+        check(notes.map(\.id), equals: [2])
         let rs = try db.executeQuery("SELECT id, text, at FROM note")
         while try rs.next() {
             try rs.row { (id: Int64, text: String, at: Date?) in print(id, text) }
@@ -38,8 +38,8 @@ import TestSupport
     private func inList(_ db: SecureDatabaseStore) throws {
         let sql = "SELECT text FROM note WHERE id IN (SELECT value FROM json_each(?))"
         let rs = try db.executeQuery(sql, values: [JSONArray([1, 2, 3])])
-        #expect(try rs.next())
-        #expect(rs.string(forColumnIndex: 0) == "buy bread")
+        try check(rs.next())
+        check(rs.string(forColumnIndex: 0), equals: "buy bread")
     }
 
     @Test func `pools read rows`() async throws {
@@ -63,12 +63,12 @@ import TestSupport
         let notes = try pool.fetchAll("SELECT id, text FROM note WHERE at > ?", since) {
             (id: Int64, text: String) in Note(id: id, text: text)
         }
-        #expect(notes.isEmpty)
+        check(notes.isEmpty)
     }
 }
 
 /// The documentation's snippets for large values.
-@Suite struct BlobSnippets {
+struct BlobSnippets {
     @Test func `values are written and read in parts`() async throws {
         let database = try TemporaryDatabase()
         let pool = SecureDatabasePool(fullDatabasePath: database.path)
@@ -83,14 +83,14 @@ import TestSupport
         for try await chunk in pool.chunks(table: "file", column: "body", rowID: id) {
             try output.write(contentsOf: chunk)
         }
-        #expect(try Data(contentsOf: url) == Data([1, 2, 3, 0, 0, 0, 0, 0, 0]))
+        try check(Data(contentsOf: url), equals: Data([1, 2, 3, 0, 0, 0, 0, 0, 0]))
         let chunks = AsyncStream<Data> { continuation in
             continuation.yield(Data(count: size))
             continuation.finish()
         }
         try await pool.write(chunks, count: size, table: "file", column: "body", rowID: id)
         let zeros = try await pool.read { try $0.data(forQuery: "SELECT body FROM file") }
-        #expect(zeros == Data(count: size))
+        check(zeros, equals: Data(count: size))
     }
 
     private static func prepare(_ db: SecureDatabaseStore, _ id: Int64, _ size: Int) throws {

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The snippets of `Docs/Sharing.md`; see `DocumentedSnippets`.
-@Suite struct SharingSnippets {
+struct SharingSnippets {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -24,7 +24,7 @@ import TestSupport
                 return  // the app has not made it yet
             }
             // end
-            #expect(try pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") } == 0)
+            try check(pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") }, equals: 0)
         }
         try read()
         // begin
@@ -40,7 +40,7 @@ import TestSupport
         pool.suspend()  // ends what runs, or interrupts it, and closes all connections
         pool.resume()  // the next call opens the file again; no key derivation
         // end
-        #expect(try pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") } == 1)
+        try check(pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") }, equals: 1)
     }
 
     @Test func `changes as they arrive`() async throws {
@@ -58,6 +58,6 @@ import TestSupport
         }
         try await pool.write { try $0.executeUpdate("INSERT INTO note DEFAULT VALUES") }
         watching.cancel()
-        #expect(await watching.value)
+        await check(watching.value)
     }
 }

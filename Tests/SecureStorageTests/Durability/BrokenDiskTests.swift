@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// A disk whose k-th call fails, once or from then on, for each k until a run meets no failure.
-@Suite(.timeLimit(.minutes(60))) struct BrokenDiskTests {
+struct BrokenDiskTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// The step between the calls that fail; `make crash` tries each call.
@@ -21,7 +21,7 @@ import TestSupport
                 directory = database.directory.path as String, mode = mode.rawValue as String,
                 forever = forever as Bool, step = Self.step as Int
             ] in
-            let mode = try #require(JournalMode(rawValue: mode))
+            let mode = try require(JournalMode(rawValue: mode))
             faulty_disk_install()
             var call = 1
             while true {
@@ -30,13 +30,13 @@ import TestSupport
                 work.run()
                 let failures = faulty_disk_failures()
                 faulty_disk_fail_at(0, 0)
-                try work.check("call \(call)")
+                try work.verify("call \(call)")
                 try FileManager.default.removeItem(atPath: work.directory)
                 if failures == 0 { break }
                 call += step
             }
             // A run without a failure does everything.
-            #expect(call > 100)
+            check(call > 100)
         }
     }
 }
@@ -106,8 +106,8 @@ private struct DiskWork {
         }
     }
 
-    func check(_ place: String) throws {
-        for error in errors { #expect(error is SecureStorageError, "\(place): \(error)") }
+    func verify(_ place: String) throws {
+        for error in errors { check(error is SecureStorageError, "\(place): \(error)") }
         let db = store(path)
         let keys = [Self.oldKey, Self.newKey].filter { key in
             defer { db.close() }
@@ -116,41 +116,41 @@ private struct DiskWork {
             guard let error else { return true }
             let isWrongKey =
                 error.code == 26 || error.description.contains("key") || error.kind == .openFailed
-            #expect(isWrongKey, "\(place): \(error)")
+            check(isWrongKey, "\(place): \(error)")
             return false
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            #expect(!isMade && stored.isEmpty, "\(place): the file is gone; \(errors)")
+            check(!isMade && stored.isEmpty, "\(place): the file is gone; \(errors)")
             return
         }
-        try #require(keys.count == 1, "\(place): \(keys.count) keys open it; \(errors)")
-        if isRekeyed { #expect(keys[0] == Self.newKey, "\(place): the new key is lost") }
+        try require(keys.count == 1, "\(place): \(keys.count) keys open it; \(errors)")
+        if isRekeyed { check(keys[0], equals: Self.newKey, "\(place): the new key is lost") }
 
         try db.open(with: keys[0])
-        try check(db, place)
+        try verify(db, place)
         if isMade {
             try db.executeUpdate("INSERT INTO t VALUES (100, zeroblob(9000))")
         }
         db.close()
 
         // A copy is complete or absent.
-        #expect(!isCopied || FileManager.default.fileExists(atPath: copy), "\(place)")
+        check(!isCopied || FileManager.default.fileExists(atPath: copy), "\(place)")
         if FileManager.default.fileExists(atPath: copy) {
             let copied = store(copy)
             try copied.open(with: keys[0])
-            try check(copied, place)
+            try verify(copied, place)
             copied.close()
         }
     }
 
-    private func check(_ db: SecureDatabaseStore, _ place: String) throws {
+    private func verify(_ db: SecureDatabaseStore, _ place: String) throws {
         let report = try db.verifyIntegrity()
-        #expect(report.isSound, "\(place): \(report)")
+        check(report.isSound, "\(place): \(report)")
         let tables = try db.int("SELECT count(*) FROM sqlite_schema")
-        #expect(tables == 1 || !isMade, "\(place): the table is lost")
+        check(tables == 1 || !isMade, "\(place): the table is lost")
         guard tables == 1 else { return }
         let ids = Set(try db.strings("SELECT id FROM t").compactMap { $0.flatMap { Int($0) } })
-        #expect(stored.isSubset(of: ids), "\(place): \(stored.subtracting(ids)) lost; \(errors)")
-        #expect(ids.isSubset(of: tried), "\(place): \(ids.subtracting(tried)) never stored")
+        check(stored.isSubset(of: ids), "\(place): \(stored.subtracting(ids)) lost; \(errors)")
+        check(ids.isSubset(of: tried), "\(place): \(ids.subtracting(tried)) never stored")
     }
 }

@@ -135,7 +135,7 @@ struct DamagedState: Codable, Sendable {
                 $0.cacheSize = 0
             })
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.strings("PRAGMA journal_mode = \(mode)") == [mode])
+        try check(db.strings("PRAGMA journal_mode = \(mode)"), equals: [mode])
         try makeTable(db)
         for number in 1...3 { try commit(number, db) }
         let rows = try dump(db)
@@ -160,7 +160,7 @@ struct DamagedState: Codable, Sendable {
                     fullDatabasePath: place,
                     configuration: DamagedState.configuration { $0.journalMode = .delete })
                 try db.open(with: TemporaryDatabase.key)
-                #expect(try db.strings("PRAGMA journal_mode = \(mode)") == [mode])
+                try check(db.strings("PRAGMA journal_mode = \(mode)"), equals: [mode])
                 try DamagedState.makeTable(db)
                 for number in 1...3 { try DamagedState.commit(number, db) }
                 let rows = try DamagedState.dump(db)
@@ -172,7 +172,7 @@ struct DamagedState: Codable, Sendable {
                 let error = storageError { try db.commit() }
                 let files = try DamagedState.files(of: place)
                 faulty_disk_fail_at(0, 0)
-                try #require(error != nil, "no call left the pages half written")
+                try require(error != nil, "no call left the pages half written")
                 let pairs = zip(before[""] ?? Data(), files[""] ?? Data())
                 guard files["-journal"]?.first == 0xd9, pairs.count(where: { $0 != $1 }) > 4000
                 else { continue }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Writes of several callers that wait for the disk together.
-@Suite(.timeLimit(.minutes(60))) struct GroupCommitTests {
+struct GroupCommitTests {
     /// The table of most tests: which writer wrote which number, in two rows each.
     static let table = "CREATE TABLE t (writer INTEGER, number INTEGER, part INTEGER)"
 
@@ -68,11 +68,11 @@ import TestSupport
         }
         try await database.write { try $0.executeUpdate(table) }
         let grouped = try await syncs(of: 16, in: database)
-        #expect(grouped < 16 * 25 / 3, "\(grouped) syncs for 400 transactions")
+        check(grouped < 16 * 25 / 3, "\(grouped) syncs for 400 transactions")
         let alone = try await syncs(of: 1, in: database)
-        #expect(alone >= 25)
+        check(alone >= 25)
         let rows = try await database.read { try $0.int(forQuery: "SELECT count(*) FROM t") }
-        #expect(rows == (16 + 1) * 25 * 2)
+        check(rows, equals: (16 + 1) * 25 * 2)
     }
 
     @Test(arguments: [false, true])
@@ -99,7 +99,7 @@ import TestSupport
             }
         }
         let syncs = try await syncs(of: 8, in: pool)
-        #expect(syncs >= 8 * 25)
+        check(syncs >= 8 * 25)
     }
 
     @Test(arguments: ["off", "raised"])
@@ -132,9 +132,9 @@ import TestSupport
         // Changes that were not requested yet are merged.
         var rows: Set<Int64> = []
         while rows.count < 8 * 10 * 2, let change = await changes.next() {
-            rows.formUnion(try #require(change.tables["t"]?.rowIDs))
+            rows.formUnion(try require(change.tables["t"]?.rowIDs))
         }
-        #expect(rows == Set(1...160))
+        check(rows, equals: Set(1...160))
     }
 
     private static func expectGroupedEntries(_ path: String) async throws {
@@ -156,8 +156,8 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        #expect(recordedEvents().count { $0.kind == faulty_disk_sync } < 160 / 3)
-        #expect(try await settings.count() == 160)
+        check(recordedEvents().count { $0.kind == faulty_disk_sync } < 160 / 3)
+        try await check(settings.count(), equals: 160)
         await settings.close()
     }
 
@@ -194,8 +194,8 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        #expect(try pool.int("SELECT count(*) FROM t WHERE number % 3 = 0") == 0)
-        #expect(try pool.int("SELECT count(*) FROM t") == 16 * 14 * 2)
+        try check(pool.int("SELECT count(*) FROM t WHERE number % 3 = 0"), equals: 0)
+        try check(pool.int("SELECT count(*) FROM t"), equals: 16 * 14 * 2)
     }
 
     @Test func `a deferred foreign key fails only the transaction that violates it`() async throws {
@@ -221,7 +221,7 @@ import TestSupport
                         }
                         return 0
                     } catch let error as SecureStorageError {
-                        #expect(error.isConstraintViolation)
+                        check(error.isConstraintViolation)
                         return 1
                     } catch {
                         Issue.record(error)
@@ -231,8 +231,8 @@ import TestSupport
             }
             return await group.reduce(0, +)
         }
-        #expect(failures == 32)
-        #expect(try pool.int("SELECT count(*) FROM child") == 32)
+        check(failures, equals: 32)
+        try check(pool.int("SELECT count(*) FROM child"), equals: 32)
     }
 
     @Test func `a block may wait for the return of a write that came before it`() async throws {
@@ -255,14 +255,14 @@ import TestSupport
                 isBefore.wait()
                 try pool.write { db in
                     // Only a write that is done without this one returns.
-                    try #require(hasReturned.wait(timeout: .now() + 60) == .success)
+                    try require(hasReturned.wait(timeout: .now() + 60) == .success)
                     try Self.write(2, round, db)
                 }
             }
             try await first
             try await second
         }
-        #expect(try pool.int("SELECT count(*) FROM t") == 80)
+        try check(pool.int("SELECT count(*) FROM t"), equals: 80)
     }
 
     private static func expectFailedSync(_ path: String) async throws {
@@ -280,25 +280,26 @@ import TestSupport
                         return true
                     } catch {
                         let error = error as? SecureStorageError
-                        #expect(
-                            error?.resultCode?.primary == .ioError, "\(String(describing: error))")
+                        check(
+                            error?.resultCode?.primary, equals: .ioError,
+                            "\(String(describing: error))")
                         return false
                     }
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(answers.count == 16 && !answers.contains(true))
+        check(answers.count == 16 && !answers.contains(true))
         faulty_disk_fail_syncs(0)
         // What was written before is not known to be on the disk, whatever a later sync says.
         let later = storageError { try pool.write { try Self.write(1, 101, $0) } }
         let isGrouped = later?.description.contains("could not be written to the disk") == true
-        if isGrouped { #expect(later?.resultCode?.primary == .ioError) }
+        if isGrouped { check(later?.resultCode?.primary, equals: .ioError) }
         await pool.close()
         try await pool.open(with: .raw(SecretBytes(copying: TemporaryDatabase.key)))
         try await pool.write { try Self.write(1, 102, $0) }
-        #expect(try await pool.read { try $0.verifyIntegrity().isSound })
-        #expect(try pool.int("SELECT count(*) FROM t WHERE number = 102") == 2)
+        try await check(pool.read { try $0.verifyIntegrity().isSound })
+        try check(pool.int("SELECT count(*) FROM t WHERE number = 102"), equals: 2)
     }
 
     @Test func `a sync that fails is the error of each write that waits for it`() async throws {
@@ -327,18 +328,20 @@ import TestSupport
                             }
                             return true
                         } catch {
-                            #expect((error as? SecureStorageError)?.isDiskFull == true, "\(error)")
+                            check(
+                                (error as? SecureStorageError)?.isDiskFull, equals: true, "\(error)"
+                            )
                             return false
                         }
                     }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.count == 16 && !answers.contains(true))
-            #expect(try pool.int("SELECT count(*) FROM t") == 0)
+            check(answers.count == 16 && !answers.contains(true))
+            try check(pool.int("SELECT count(*) FROM t"), equals: 0)
             try ballast.remove()
             try await pool.write { try Self.write(1, 2, $0) }
-            #expect(try pool.int("SELECT count(*) FROM t") == 2)
+            try check(pool.int("SELECT count(*) FROM t"), equals: 2)
         }
 
         @Test(.enabled(if: SmallDisk.isAvailable))
@@ -375,7 +378,7 @@ import TestSupport
                                     try Self.write(writer, number * 100 + round, $0)
                                 }
                             } catch {
-                                #expect((error as? SecureStorageError) == .closed)
+                                check((error as? SecureStorageError), equals: .closed)
                                 return number - 1
                             }
                         }
@@ -390,8 +393,9 @@ import TestSupport
                 return await group.reduce(0, +)
             }
             let again = try Self.pool(path)
-            #expect(
-                try again.int("SELECT count(*) FROM t WHERE number % 100 = \(round)") == stored * 2)
+            try check(
+                again.int("SELECT count(*) FROM t WHERE number % 100 = \(round)"),
+                equals: stored * 2)
             await again.close()
         }
     }
@@ -431,8 +435,8 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        #expect(try pool.int("SELECT count(*) FROM t WHERE writer = 0") == 0)
-        #expect(try pool.int("SELECT count(*) FROM t") == 8 * 30 * 2)
+        try check(pool.int("SELECT count(*) FROM t WHERE writer = 0"), equals: 0)
+        try check(pool.int("SELECT count(*) FROM t"), equals: 8 * 30 * 2)
     }
 }
 

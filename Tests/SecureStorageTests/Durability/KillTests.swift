@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A writing process is killed at any time.
-@Suite(.timeLimit(.minutes(60))) struct KillTests {
+struct KillTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// The ways to write, one row or entry per call.
@@ -77,17 +77,17 @@ import TestSupport
                     writer = writer.rawValue as String, mode = mode.rawValue as String,
                     delay = moment.next() as Int
                 ] in
-                let acknowledged = try #require(FileHandle(forWritingAtPath: log))
+                let acknowledged = try require(FileHandle(forWritingAtPath: log))
                 SuddenDeath.after(microseconds: delay)
-                try #require(Writer(rawValue: writer)).run(
-                    path, try #require(JournalMode(rawValue: mode)), acknowledged)
+                try require(Writer(rawValue: writer)).run(
+                    path, try require(JournalMode(rawValue: mode)), acknowledged)
             }
             let acknowledged = try Data(contentsOf: log).count
             let db = try database.openStore { $0.journalMode = mode }
             let stored = try writer.count(db)
             // The last one may have been stored but not yet acknowledged.
-            #expect(stored == acknowledged || stored == acknowledged + 1)
-            #expect(try db.verifyIntegrity().isSound)
+            check(stored == acknowledged || stored == acknowledged + 1)
+            try check(db.verifyIntegrity().isSound)
             db.close()
             total += acknowledged
             moment.note(wasTooLate: acknowledged > 20)
@@ -116,13 +116,13 @@ import TestSupport
             var acknowledged: [UInt8: Int] = [:]
             for writer in try Data(contentsOf: log) { acknowledged[writer, default: 0] += 1 }
             let db = try database.openStore()
-            #expect(try db.verifyIntegrity().isSound)
+            try check(db.verifyIntegrity().isSound)
             for writer in UInt8(1)...32 {
                 let rows = try db.strings(
                     "SELECT count(*) FROM t WHERE writer = \(writer) GROUP BY number")
-                #expect(rows.allSatisfy { $0 == "2" }, "a half of a transaction")
+                check(rows.allSatisfy { $0 == "2" }, "a half of a transaction")
                 let done = acknowledged[writer] ?? 0
-                #expect(rows.count == done || rows.count == done + 1)
+                check(rows.count == done || rows.count == done + 1)
                 total += done
             }
             db.close()
@@ -133,14 +133,14 @@ import TestSupport
 
     private static func writeFromManyThreads(_ path: String, _ log: String, _ delay: Int) throws {
         let file = open(log, O_WRONLY | O_APPEND)
-        try #require(file >= 0)
+        try require(file >= 0)
         let pool = try GroupCommitTests.pool(path)
         SuddenDeath.after(microseconds: delay)
         try Threads.run(32) { thread in
             for number in 1... {
                 try pool.write { try GroupCommitTests.write(thread + 1, number, $0) }
                 var writer = UInt8(thread + 1)
-                try #require(write(file, &writer, 1) == 1)
+                try require(write(file, &writer, 1) == 1)
             }
         }
     }
@@ -169,7 +169,7 @@ import TestSupport
                     delay = moment.next() as Int
                 ] in
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(JournalMode(rawValue: mode))
+                configuration.journalMode = try require(JournalMode(rawValue: mode))
                 // Smaller than the file, so that pages are written before the end.
                 configuration.cacheSize = 1 << 20
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
@@ -180,9 +180,9 @@ import TestSupport
                 while true { pause() }
             }
             let db = try database.openStore { $0.journalMode = mode }
-            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 2000") == 1000)
+            try check(db.int("SELECT count(*) FROM t WHERE length(x) = 2000"), equals: 1000)
             let report = try db.verifyIntegrity()
-            #expect(report.isSound, "\(report)")
+            check(report.isSound, "\(report)")
             let isVacuumed = try db.int("PRAGMA freelist_count") == 0
             outcomes[isVacuumed ? 1 : 0] += 1
             moment.note(wasTooLate: isVacuumed)

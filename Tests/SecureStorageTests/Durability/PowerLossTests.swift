@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// States that a power cut may leave on the disk, rebuilt from recorded writes and opened.
-@Suite(.timeLimit(.minutes(60))) struct PowerLossTests {
+struct PowerLossTests {
     /// States per journal mode; `make crash` sets more.
     private static let states = environmentNumber("SECURESTORAGE_STATES", default: 40)
     /// Chosen at random in each run; a failure names it.
@@ -32,15 +32,15 @@ import TestSupport
                     if number % 11 == 0 { try db.checkpoint(.passive) }
                 }
             }
-            #expect(begun > 200)
+            check(begun > 200)
             let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
                 try campaign.expectNoDamage(directory)
                 let db = campaign.store(directory + "/test.db")
                 try db.open(with: PowerCut.oldKey)
                 defer { db.close() }
-                try campaign.check(db, acknowledged: acknowledged)
+                try campaign.verify(db, acknowledged: acknowledged)
             }
-            #expect(tried >= states)
+            check(tried >= states)
         }
     }
 
@@ -74,13 +74,13 @@ import TestSupport
                 let text = error?.description ?? ""
                 let isTorn = text.contains(
                     "the journal that a crash left behind is damaged: record ")
-                #expect(isTorn || !text.contains("damaged"), "\(text)")
+                check(isTorn || !text.contains("damaged"), "\(text)")
                 tornRecords += isTorn ? 1 : 0
                 db.close()
             }
-            #expect(tornRecords * 20 <= tried)
+            check(tornRecords * 20 <= tried)
             // The warning about the machine's engine does not count.
-            #expect(campaign.log.warnings.filter { !$0.contains("known weaknesses") } == [])
+            check(campaign.log.warnings.filter { !$0.contains("known weaknesses") }, equals: [])
         }
     }
 
@@ -109,17 +109,17 @@ import TestSupport
                     defer { db.close() }
                     return storageError { try db.open(with: key) } == nil
                 }
-                try #require(keys.count == 1)
+                try require(keys.count == 1)
                 outcomes[keys[0], default: 0] += 1
                 if acknowledged.contains(Int(PowerCut.rekeyed)) {
-                    #expect(keys[0] == PowerCut.newKey)
+                    check(keys[0], equals: PowerCut.newKey)
                 }
                 try db.open(with: keys[0])
                 defer { db.close() }
-                try campaign.check(
+                try campaign.verify(
                     db, acknowledged: acknowledged.filter { $0 != Int(PowerCut.rekeyed) })
             }
-            #expect(outcomes.count == 2)
+            check(outcomes.count, equals: 2)
         }
     }
 
@@ -137,7 +137,7 @@ import TestSupport
             try campaign.makeFile()
             let syncs = try campaign.recordGroups(of: 8, transactions: 12)
             // Otherwise nothing was grouped.
-            #expect(syncs < 8 * 12)
+            check(syncs < 8 * 12)
             // Several commits may be on their way to the disk, so a later one may be whole where an
             // earlier one is not. That is no damage.
             let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
@@ -146,8 +146,8 @@ import TestSupport
                 defer { db.close() }
                 try campaign.checkGroups(db, acknowledged: acknowledged)
             }
-            #expect(tried >= states)
-            #expect(campaign.log.warnings.filter { !$0.contains("known weaknesses") } == [])
+            check(tried >= states)
+            check(campaign.log.warnings.filter { !$0.contains("known weaknesses") }, equals: [])
         }
     }
 }
@@ -210,7 +210,7 @@ private final class PowerCut {
         try db.open(with: Self.oldKey)
         if mode == "truncate" || mode == "persist" {
             // The configuration has no setting for these modes; they are set in SQL.
-            #expect(try db.strings("PRAGMA journal_mode = \(mode)") == [mode])
+            try check(db.strings("PRAGMA journal_mode = \(mode)"), equals: [mode])
         }
         try body(db)
         db.close()
@@ -245,15 +245,16 @@ private final class PowerCut {
     }
 
     func checkGroups(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
-        #expect(try db.verifyIntegrity().isSound)
-        #expect(try db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3") == [])
+        try check(db.verifyIntegrity().isSound)
+        try check(
+            db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3"), equals: [])
         let numbers = try db.strings("SELECT DISTINCT number FROM transfer ORDER BY 1")
             .compactMap { $0.flatMap { Int($0) } }
         for (writer, stored) in Dictionary(grouping: numbers, by: { $0 / 100 }) {
-            #expect(stored == (1...stored.count).map { writer * 100 + $0 })
+            check(stored, equals: (1...stored.count).map { writer * 100 + $0 })
         }
         let lost = Set(acknowledged).subtracting(numbers)
-        #expect(lost.isEmpty, "acknowledged and lost: \(lost.sorted())")
+        check(lost.isEmpty, "acknowledged and lost: \(lost.sorted())")
     }
 
     /// Commits one transaction of many pages and acknowledges it with a mark.
@@ -281,15 +282,16 @@ private final class PowerCut {
         }
     }
 
-    func check(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
-        #expect(try db.verifyIntegrity().isSound)
-        #expect(try db.int("SELECT sum(sum) FROM account") == 4000)
-        #expect(try db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3") == [])
+    func verify(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
+        try check(db.verifyIntegrity().isSound)
+        try check(db.int("SELECT sum(sum) FROM account"), equals: 4000)
+        try check(
+            db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3"), equals: [])
         let numbers = try db.strings("SELECT DISTINCT number FROM transfer ORDER BY 1")
             .compactMap { $0.flatMap { Int($0) } }
-        #expect(numbers == Array(1..<numbers.count + 1), "a gap between transactions")
+        check(numbers, equals: Array(1..<numbers.count + 1), "a gap between transactions")
         let last = acknowledged.last ?? 0
-        #expect(numbers.count == last || numbers.count == last + 1, "acknowledged \(last)")
+        check(numbers.count == last || numbers.count == last + 1, "acknowledged \(last)")
     }
 
     /// Calls `body` with enough states, each in its own directory and with the marks before it.

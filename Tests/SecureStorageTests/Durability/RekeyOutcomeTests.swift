@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What a re-key reports when the disk fails during it is true, for the next process too.
-@Suite(.timeLimit(.minutes(60))) struct RekeyOutcomeTests {
+struct RekeyOutcomeTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// The step between the calls that fail; `make crash` tries each call.
@@ -21,7 +21,7 @@ import TestSupport
                 directory = database.directory.path as String, mode = mode.rawValue as String,
                 forever = forever as Bool, step = Self.step as Int
             ] in
-            let mode = try #require(JournalMode(rawValue: mode))
+            let mode = try require(JournalMode(rawValue: mode))
             faulty_disk_install()
             var outcomes: Set<String> = []
             var call = 1
@@ -30,12 +30,12 @@ import TestSupport
                 try trial.prepare()
                 let outcome = try trial.run(failingAt: call, forever)
                 outcomes.insert(outcome.name)
-                try trial.check(outcome, "call \(call) (\(outcome.name))")
+                try trial.verify(outcome, "call \(call) (\(outcome.name))")
                 guard outcome.isFailureMet else { break }
                 call += step
             }
-            #expect(call > 20)
-            #expect(outcomes.contains("changed") && outcomes.contains("not changed"))
+            check(call > 20)
+            check(outcomes.contains("changed") && outcomes.contains("not changed"))
         }
     }
 
@@ -56,17 +56,17 @@ import TestSupport
                 faulty_disk_fail_at(0, 0)
                 if error?.kind == .encryptionKeyChangeUnknown {
                     unknown += 1
-                    #expect(error?.description.contains("keep both keys") == true)
-                    #expect(try db.int("SELECT count(*) FROM t") == RekeyTrial.rows)
+                    check(error?.description.contains("keep both keys"), equals: true)
+                    try check(db.int("SELECT count(*) FROM t"), equals: RekeyTrial.rows)
                     try db.changeEncryptionKey(with: RekeyTrial.newKey)
                     db.close()
                     try db.open(with: RekeyTrial.newKey)
-                    #expect(try db.int("SELECT count(*) FROM t") == RekeyTrial.rows)
+                    try check(db.int("SELECT count(*) FROM t"), equals: RekeyTrial.rows)
                 }
                 db.close()
                 guard isFailureMet else { break }
             }
-            #expect(unknown > 0)
+            check(unknown > 0)
         }
     }
 }
@@ -124,7 +124,7 @@ private struct RekeyTrial {
         return Outcome(error: error, isFailureMet: failures > 0)
     }
 
-    func check(_ outcome: Outcome, _ call: String) throws {
+    func verify(_ outcome: Outcome, _ call: String) throws {
         let place = "\(call): \(outcome.error.map { "\($0)" } ?? "")"
         let db = store()
         let opens = [Self.oldKey, Self.newKey].map { key in
@@ -132,15 +132,15 @@ private struct RekeyTrial {
             return storageError { try db.open(with: key) } == nil
         }
         switch outcome.name {
-        case "changed": #expect(opens == [false, true], "\(place)")
-        case "not changed": #expect(opens == [true, false], "\(place)")
-        case "unknown": #expect(opens.filter { $0 }.count == 1, "\(place)")
+        case "changed": check(opens, equals: [false, true], "\(place)")
+        case "not changed": check(opens, equals: [true, false], "\(place)")
+        case "unknown": check(opens.filter { $0 }.count, equals: 1, "\(place)")
         default: Issue.record("\(place)")
         }
         try db.open(with: opens[0] ? Self.oldKey : Self.newKey)
-        #expect(try db.int("SELECT count(*) FROM t") == Self.rows, "\(place)")
+        try check(db.int("SELECT count(*) FROM t"), equals: Self.rows, "\(place)")
         let report = try db.verifyIntegrity()
-        #expect(report.isSound, "\(place)")
+        check(report.isSound, "\(place)")
         db.close()
     }
 }

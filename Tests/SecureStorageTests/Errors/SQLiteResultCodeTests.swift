@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct SQLiteResultCodeTests {
+struct SQLiteResultCodeTests {
     let db: SecureDatabaseStore
     let database: TemporaryDatabase
 
@@ -39,34 +39,35 @@ import TestSupport
         _ sql: String, _ code: SQLiteResultCode, _ number: Int
     ) throws {
         let error = storageError { try db.executeUpdate(sql) }
-        #expect(error?.resultCode == code)
-        #expect(code.rawValue == number)
-        #expect(error?.resultCode?.primary == .constraint)
+        check(error?.resultCode, equals: code)
+        check(code.rawValue, equals: number)
+        check(error?.resultCode?.primary, equals: .constraint)
         // The enum case holds the primary code, as patterns expect.
         guard case .backingStoreError(19, _) = error else {
             Issue.record("\(error as Any)")
             return
         }
         // Bound values make no difference.
-        #expect(
-            storageError { try db.executeUpdate("INSERT INTO t (u) VALUES (?)", "one") }?.resultCode
-                == .constraintUnique)
+        check(
+            storageError { try db.executeUpdate("INSERT INTO t (u) VALUES (?)", "one") }?
+                .resultCode, equals: .constraintUnique)
     }
 
     @Test func `an error without an extended code has the primary one, others have none`() throws {
-        #expect(storageError { try db.executeUpdate("SELEKT") }?.resultCode == .error)
-        #expect(
-            storageError { try db.executeUpdate("SELECT ?", values: []) }?.resultCode == .range)
+        check(storageError { try db.executeUpdate("SELEKT") }?.resultCode, equals: .error)
+        check(
+            storageError { try db.executeUpdate("SELECT ?", values: []) }?.resultCode,
+            equals: .range)
         let readOnly = try database.openStore { $0.isReadOnly = true }
-        #expect(
-            storageError { try readOnly.executeUpdate("DELETE FROM keyed") }?.resultCode?.primary
-                == .readOnly)
+        check(
+            storageError { try readOnly.executeUpdate("DELETE FROM keyed") }?.resultCode?.primary,
+            equals: .readOnly)
         let nowhere = SecureDatabaseStore(fullDatabasePath: database.path + "/nowhere/a.db")
-        #expect(
-            storageError { try nowhere.open(with: TemporaryDatabase.key) }?.resultCode
-                == .cannotOpen)
+        check(
+            storageError { try nowhere.open(with: TemporaryDatabase.key) }?.resultCode,
+            equals: .cannotOpen)
         for error in [SecureStorageError.closed, .suspended, .typeConversionFailed] {
-            #expect(error.resultCode == nil)
+            check(error.resultCode == nil)
         }
     }
 
@@ -76,12 +77,12 @@ import TestSupport
         _ = try db.int("SELECT count(*) FROM t")
         try other.executeUpdate("INSERT INTO parent VALUES (1)")
         let error = storageError { try db.executeUpdate("INSERT INTO parent VALUES (2)") }
-        #expect(error?.resultCode == .busySnapshot)
-        #expect(error?.isBusy == true)
+        check(error?.resultCode, equals: .busySnapshot)
+        check(error?.isBusy, equals: true)
         try db.rollback()
         try db.beginExclusiveTransaction()
         let busy = storageError { try other.executeUpdate("INSERT INTO parent VALUES (2)") }
-        #expect(busy?.resultCode == .busy)
+        check(busy?.resultCode, equals: .busy)
     }
 
     @Test func `each question about an error is answered by its own code only`() throws {
@@ -103,22 +104,22 @@ import TestSupport
                 .encryptionKeyChangeFailed(code: code, message: ""),
                 .encryptionKeyChangeUnknown(code: code, message: ""),
                 .backingStoreError(code: code, message: ""),
-            ] { #expect(answers(error) == [name], "\(error)") }
+            ] { check(answers(error), equals: [name], "\(error)") }
         }
         for code in [1, 7, 10, 14, 21, 26] {
-            #expect(answers(.backingStoreError(code: code, message: "")) == [], "\(code)")
+            check(answers(.backingStoreError(code: code, message: "")), equals: [], "\(code)")
         }
-        #expect(answers(.suspended) == ["suspended"])
+        check(answers(.suspended), equals: ["suspended"])
         for error in [
             SecureStorageError.closed, .typeConversionFailed, .authenticationFailed(message: ""),
             .notEncrypted(message: ""), .legacyFormat(version: 3, message: ""),
-        ] { #expect(answers(error) == [], "\(error)") }
+        ] { check(answers(error), equals: [], "\(error)") }
         // As the engine reports them.
         let unique = storageError {
             try db.executeUpdate("INSERT INTO parent VALUES (7)")
             try db.executeUpdate("INSERT INTO parent VALUES (7)")
         }
-        #expect(unique.map(answers) == ["constraint"])
+        check(unique.map(answers), equals: ["constraint"])
     }
 
     @Test(arguments: [
@@ -127,8 +128,8 @@ import TestSupport
     ])
     func `text quoted in a message is not taken for the code`(_ sql: String) {
         let error = storageError { try db.executeUpdate(sql) }
-        #expect(error?.resultCode == .error)
-        #expect(error?.interruption == nil)
+        check(error?.resultCode, equals: .error)
+        check(error?.interruption == nil)
     }
 
     @Test
@@ -137,15 +138,15 @@ import TestSupport
         for number in 1..<0x10000 {
             let code = SQLiteResultCode(rawValue: number)
             guard let name = code.name else {
-                #expect(code.description == "code \(number)")
+                check(code.description, equals: "code \(number)")
                 continue
             }
             count += 1
-            #expect(name.hasPrefix(code.primary.name ?? "none"))
-            #expect(ErrorTrailer(of: "m " + ErrorTrailer(code: code).text)?.code == code)
+            check(name.hasPrefix(code.primary.name ?? "none"))
+            check(ErrorTrailer(of: "m " + ErrorTrailer(code: code).text)?.code, equals: code)
         }
-        #expect(count > 90)
-        #expect(SQLiteResultCode.constraintUnique.description == "SQLITE_CONSTRAINT_UNIQUE")
-        #expect(SQLiteResultCode(rawValue: 25619).primary == .constraint)
+        check(count > 90)
+        check(SQLiteResultCode.constraintUnique.description, equals: "SQLITE_CONSTRAINT_UNIQUE")
+        check(SQLiteResultCode(rawValue: 25619).primary, equals: .constraint)
     }
 }

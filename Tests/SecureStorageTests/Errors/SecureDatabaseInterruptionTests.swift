@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// `SecureDatabaseInterruption`, for everything that can end a call early.
-@Suite(.timeLimit(.minutes(10))) struct SecureDatabaseInterruptionTests {
+struct SecureDatabaseInterruptionTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
@@ -43,8 +43,8 @@ import TestSupport
         let error = error(while: { queue.interrupt() }) {
             try queue.inDatabase { _ = try $0.int(Self.endless) }
         }
-        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .request)
-        #expect((error as? SecureStorageError)?.resultCode == .interrupted)
+        check(error.flatMap { SecureDatabaseInterruption($0) }, equals: .request)
+        check((error as? SecureStorageError)?.resultCode, equals: .interrupted)
     }
 
     @Test func `a deadline is an interruption in a statement, before one and in a wait for a lock`()
@@ -68,21 +68,21 @@ import TestSupport
             }
         }
         for error in errors + [waiting] {
-            #expect(error?.interruption == .deadline)
-            #expect(error?.description.contains("the deadline of the call has passed") == true)
+            check(error?.interruption, equals: .deadline)
+            check(error?.description.contains("the deadline of the call has passed"), equals: true)
             guard case .backingStoreError(9, _) = error else {
                 Issue.record("\(error as Any)")
                 continue
             }
         }
-        #expect(waiting?.description.contains("while it waited for a lock") == true)
+        check(waiting?.description.contains("while it waited for a lock"), equals: true)
         // Neither deadline affects the next call.
         try other.rollback()
         let interrupted = queue
         let next = self.error(while: { interrupted.interrupt() }) {
             try interrupted.inDatabase { _ = try $0.int(Self.endless) }
         }
-        #expect(next.flatMap { SecureDatabaseInterruption($0) } == .request)
+        check(next.flatMap { SecureDatabaseInterruption($0) }, equals: .request)
     }
 
     @Test func `a cancelled task is an interruption for the caller and inside its block`()
@@ -103,8 +103,8 @@ import TestSupport
         while !begun.current { try await Task.sleep(for: .milliseconds(1)) }
         task.cancel()
         let error = await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .cancellation)
-        #expect(inside.current == .cancellation)
+        check(error.flatMap { SecureDatabaseInterruption($0) }, equals: .cancellation)
+        check(inside.current, equals: .cancellation)
     }
 
     @Test func `a suspension is an interruption, whether the call had begun or not`() throws {
@@ -112,15 +112,15 @@ import TestSupport
         let error = error(while: { queue.suspend(waiting: .zero) }) {
             try queue.inDatabase { _ = try $0.int(Self.endless) }
         }
-        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .suspension)
+        check(error.flatMap { SecureDatabaseInterruption($0) }, equals: .suspension)
         let refused = storageError { try queue.inDatabase { _ = try $0.int("SELECT 1") } }
-        #expect(refused?.interruption == .suspension)
+        check(refused?.interruption, equals: .suspension)
         let change = storageError {
             try queue.inDatabase { try $0.changeEncryptionKey(with: TemporaryDatabase.key) }
         }
-        #expect(change == .suspended)
+        check(change, equals: .suspended)
         queue.resume()
-        #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
+        try check(queue.inDatabase { try $0.int("SELECT 1") }, equals: 1)
     }
 
     @Test func `a function's statement and a migration's step pass on the reason`() throws {
@@ -138,17 +138,17 @@ import TestSupport
                 storageError { _ = try db.int("SELECT forever()") }
             )
         }
-        #expect(migrations?.interruption == .deadline)
-        #expect(wrapped?.interruption == .deadline)
+        check(migrations?.interruption, equals: .deadline)
+        check(wrapped?.interruption, equals: .deadline)
     }
 
     @Test func `no other error is an interruption`() {
-        #expect(SecureDatabaseInterruption(CocoaError(.fileNoSuchFile)) == nil)
-        #expect(SecureDatabaseInterruption(SecureStorageError.closed) == nil)
+        check(SecureDatabaseInterruption(CocoaError(.fileNoSuchFile)) == nil)
+        check(SecureDatabaseInterruption(SecureStorageError.closed) == nil)
         let busy = SecureStorageError.backingStoreError(
             code: 5, message: "m [SQLITE_INTERRUPT: deadline]")
-        #expect(SecureDatabaseInterruption(busy) == nil)
+        check(SecureDatabaseInterruption(busy) == nil)
         let plain = SecureStorageError.backingStoreError(code: 9, message: "")
-        #expect(plain.interruption == .request)
+        check(plain.interruption, equals: .request)
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 ///
 /// The salt is written first. It must not block the file name permanently, and the last copy of a
 /// salt must not be deleted.
-@Suite(.timeLimit(.minutes(10))) struct BegunSaltTests {
+struct BegunSaltTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -58,11 +58,11 @@ import TestSupport
                 return mkdir(path, 0o700) == 0 ? nil : SecureStorageError.closed
             }
         }
-        #expect(error?.kind == .openFailed)
-        #expect(try database.fileNames() == ["test.db"])
+        check(error?.kind, equals: .openFailed)
+        try check(database.fileNames(), equals: ["test.db"])
         try FileManager.default.removeItem(atPath: path)
         try make()
-        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        try check(database.fileNames(), equals: ["test.db", "test.db-salt"])
     }
 
     @Test func `a salt that could not be removed is recognised by the draft's salt`() throws {
@@ -72,7 +72,7 @@ import TestSupport
         // The state after the rename and all cleanup have failed.
         try put(salt, draft("test.db") + "-salt")
         try make()
-        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        try check(database.fileNames(), equals: ["test.db", "test.db-salt"])
     }
 
     @Test func `a salt without its file stays unless it is proved to be left over`() throws {
@@ -83,8 +83,8 @@ import TestSupport
         try FileManager.default.removeItem(at: database.url)
         try put(Data(contentsOf: url("other.db-salt")), draft("test.db") + "-salt")
         let error = storageError { try make() }
-        #expect(error?.description.contains("its salt file -salt exists") == true)
-        #expect(try Data(contentsOf: url("test.db-salt")) == salt)
+        check(error?.description.contains("its salt file -salt exists"), equals: true)
+        try check(Data(contentsOf: url("test.db-salt")), equals: salt)
         try file.write(to: database.url)
         try make()
     }
@@ -94,11 +94,11 @@ import TestSupport
         let salt = try Data(contentsOf: url("test.db-salt"))
         try put(salt, draft("test.db") + "-salt")
         try make()
-        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        try check(database.fileNames(), equals: ["test.db", "test.db-salt"])
         // It cannot serve as proof later.
         try FileManager.default.removeItem(at: database.url)
-        #expect(storageError { try make() } != nil)
-        #expect(try Data(contentsOf: url("test.db-salt")) == salt)
+        check(storageError { try make() } != nil)
+        try check(Data(contentsOf: url("test.db-salt")), equals: salt)
     }
 
     @Test func `a move to a name that has a salt fails and keeps that salt`() throws {
@@ -111,10 +111,10 @@ import TestSupport
         let error = storageError {
             try SecureDatabaseStore.move(at: database.url, to: target)
         }
-        #expect(error?.description.contains("salt file -salt already exists") == true)
-        #expect(try Data(contentsOf: url("moved.db-salt")) == kept)
-        #expect(
-            try database.fileNames() == ["moved.db-salt", "test.db", "test.db-salt"])
+        check(error?.description.contains("salt file -salt already exists"), equals: true)
+        try check(Data(contentsOf: url("moved.db-salt")), equals: kept)
+        try check(
+            database.fileNames(), equals: ["moved.db-salt", "test.db", "test.db-salt"])
     }
 
     @Test(arguments: ["before the rename", "after it"])
@@ -129,27 +129,27 @@ import TestSupport
         }
         try make()
         try make(url("moved.db").path)
-        #expect(
-            try database.fileNames() == ["moved.db", "moved.db-salt", "test.db", "test.db-salt"])
+        try check(
+            database.fileNames(), equals: ["moved.db", "moved.db-salt", "test.db", "test.db-salt"])
         for (name, rows) in [("test.db", 2), ("moved.db", 1)] {
             let db = store(url(name).path)
             try db.open(with: TemporaryDatabase.key)
             let expected = moment == "after it" ? 3 - rows : rows
-            #expect(try db.int("SELECT count(*) FROM t") == expected, "\(name)")
+            try check(db.int("SELECT count(*) FROM t"), equals: expected, "\(name)")
         }
     }
 
     @Test func `a migration killed before the rename does not block the file`() throws {
         try make()
-        try #require(link(database.path, database.path + ".old") == 0)
+        try require(link(database.path, database.path + ".old") == 0)
         try FileManager.default.copyItem(at: url("test.db-salt"), to: url("test.db.old-salt"))
         try make()
         let kept = try SecureDatabaseStore.migrate(
             at: database.url, key: Self.key, from: store().configuration.cipher)
-        #expect(kept?.lastPathComponent == "test.db.old")
-        try SecureDatabaseStore.remove(at: #require(kept))
-        try #require(link(database.path, database.path + ".old") == 0)
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames().isEmpty)
+        check(kept?.lastPathComponent, equals: "test.db.old")
+        try SecureDatabaseStore.remove(at: require(kept))
+        try require(link(database.path, database.path + ".old") == 0)
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames().isEmpty)
     }
 }

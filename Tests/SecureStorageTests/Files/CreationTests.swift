@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// The first `open` of a file creates all of it, including the handler's work, or nothing.
-@Suite(.timeLimit(.minutes(60))) struct CreationTests {
+struct CreationTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -25,12 +25,12 @@ import TestSupport
                 calls.append(store === db && store.isOpen())
                 return storageError { try store.executeUpdate("CREATE TABLE t (x)") }
             }
-            #expect(try db.int("SELECT count(*) FROM t") == 0)
+            try check(db.int("SELECT count(*) FROM t"), equals: 0)
             db.close()
         }
-        #expect(calls == [true])
+        check(calls, equals: [true])
         try database.store().open(with: TemporaryDatabase.key) { _ in HandlerError(id: 0) }
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test func `the handler's work is in the file, and the store remains usable`() throws {
@@ -39,7 +39,7 @@ import TestSupport
             let db = database.store { $0.journalMode = mode }
             try db.open(with: "passphrase") { store in
                 storageError {
-                    #expect(store.databaseURL == database.url)
+                    check(store.databaseURL, equals: database.url)
                     try store.executeStatements("CREATE TABLE t (x); PRAGMA user_version = 7")
                     try store.beginExclusiveTransaction()
                     try store.executeUpdate(
@@ -49,13 +49,13 @@ import TestSupport
                     _ = try store.executeQuery("SELECT * FROM t").next()
                 }
             }
-            #expect(try db.strings("PRAGMA journal_mode") == [mode.rawValue])
-            #expect(try db.int("SELECT length(x) FROM t") == 100_000)
+            try check(db.strings("PRAGMA journal_mode"), equals: [mode.rawValue])
+            try check(db.int("SELECT length(x) FROM t"), equals: 100_000)
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             db.close()
             try db.open(with: "passphrase")
-            #expect(try db.int("SELECT count(*) FROM t") == 2)
-            #expect(try db.int("PRAGMA user_version") == 7)
+            try check(db.int("SELECT count(*) FROM t"), equals: 2)
+            try check(db.int("PRAGMA user_version"), equals: 7)
         }
     }
 
@@ -68,13 +68,13 @@ import TestSupport
                         ?? HandlerError(id: id)
                 }
             }
-            #expect(!db.isOpen())
-            #expect(try database.fileNames() == [])
+            check(!db.isOpen())
+            try check(database.fileNames(), equals: [])
         }
         // Another key works, since no file exists.
         let db = database.store()
         try db.open(with: "another key")
-        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
     @Test func `a handler that closes the store creates no file`() throws {
@@ -85,10 +85,10 @@ import TestSupport
                 return nil
             }
         }
-        #expect(error?.kind == .openFailed)
-        #expect(error?.description.contains("handler closed the store") == true)
-        #expect(!db.isOpen())
-        #expect(try database.fileNames() == [])
+        check(error?.kind, equals: .openFailed)
+        check(error?.description.contains("handler closed the store"), equals: true)
+        check(!db.isOpen())
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `a handler that leaves a transaction open creates no file`() throws {
@@ -101,10 +101,10 @@ import TestSupport
                 }
             }
         }
-        #expect(error?.kind == .openFailed)
-        #expect(error?.description.contains("transaction") == true)
-        #expect(!db.isOpen())
-        #expect(try database.fileNames() == [])
+        check(error?.kind, equals: .openFailed)
+        check(error?.description.contains("transaction"), equals: true)
+        check(!db.isOpen())
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `a handler may re-key, and the file gets the new key`() throws {
@@ -115,13 +115,13 @@ import TestSupport
                 try store.changeEncryptionKey(with: "new")
             }
         }
-        #expect(try db.int("SELECT x FROM t") == 1)
+        try check(db.int("SELECT x FROM t"), equals: 1)
         db.close()
-        #expect(
-            storageError { try db.open(with: TemporaryDatabase.key) }?.kind
-                == .authenticationFailed)
+        check(
+            storageError { try db.open(with: TemporaryDatabase.key) }?.kind,
+            equals: .authenticationFailed)
         try db.open(with: "new")
-        #expect(try db.int("SELECT x FROM t") == 1)
+        try check(db.int("SELECT x FROM t"), equals: 1)
     }
 
     @Test func `a result set that the handler keeps is closed afterwards`() throws {
@@ -134,9 +134,9 @@ import TestSupport
                 _ = try kept?.next()
             }
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 2)
-        #expect(!db.hasOpenResultSets)
-        #expect(storageError { _ = try kept?.next() } == .closed)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2)
+        check(!db.hasOpenResultSets)
+        check(storageError { _ = try kept?.next() }, equals: .closed)
     }
 
     @Test func `a handler that opens the store again changes nothing`() throws {
@@ -149,10 +149,10 @@ import TestSupport
                 try store.executeUpdate("CREATE TABLE t (x)")
             }
         }
-        #expect(calls == 1)
+        check(calls, equals: 1)
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a handler that closes and reopens the store gets an immediate error`() throws {
@@ -165,9 +165,9 @@ import TestSupport
                 return inner
             }
         }
-        #expect(inner?.description.contains("cannot open it again") == true)
-        #expect(error == inner)
-        #expect(try database.fileNames() == [])
+        check(inner?.description.contains("cannot open it again"), equals: true)
+        check(error, equals: inner)
+        try check(database.fileNames(), equals: [])
         try db.open(with: TemporaryDatabase.key)
     }
 
@@ -179,9 +179,9 @@ import TestSupport
             error = storageError { try other.open(with: TemporaryDatabase.key) }
             return nil
         }
-        #expect(error?.kind == .openFailed)
-        #expect(error?.code == 5)
-        #expect(try database.openStore().int("SELECT count(*) FROM sqlite_schema") == 0)
+        check(error?.kind, equals: .openFailed)
+        check(error?.code, equals: 5)
+        try check(database.openStore().int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
     // MARK: - Kills
@@ -195,13 +195,13 @@ import TestSupport
                 return error
             }
         }
-        #expect(!FileManager.default.fileExists(atPath: database.path))
+        check(!FileManager.default.fileExists(atPath: database.path))
 
         let db = database.store()
         try db.open(with: "another key") { store in
             storageError { try store.executeUpdate("CREATE TABLE whole (x)") }
         }
-        #expect(try db.strings("SELECT name FROM sqlite_schema") == ["whole"])
+        try check(db.strings("SELECT name FROM sqlite_schema"), equals: ["whole"])
     }
 
     @Test func `the next open removes what a killed one left`() async throws {
@@ -212,7 +212,7 @@ import TestSupport
         }
         try database.openStore().close()
 
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
@@ -228,7 +228,7 @@ import TestSupport
                     path = database.path as String, mode = mode.rawValue as String,
                     delay = moment.next() as Int
                 ] in
-                let mode = try #require(SecureDatabaseConfiguration.JournalMode(rawValue: mode))
+                let mode = try require(SecureDatabaseConfiguration.JournalMode(rawValue: mode))
                 SuddenDeath.after(microseconds: delay)
                 try CreationTests.create(path, mode)
                 while true { pause() }
@@ -242,10 +242,10 @@ import TestSupport
                 calls += 1
                 return storageError { try Self.makeSchema(store) }
             }
-            #expect(calls == (isThere ? 0 : 1))
-            #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 20)
-            #expect(try db.int("SELECT count(*) FROM t20") == 50)
-            #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+            check(calls, equals: (isThere ? 0 : 1))
+            try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 20)
+            try check(db.int("SELECT count(*) FROM t20"), equals: 50)
+            try check(db.strings("PRAGMA integrity_check"), equals: ["ok"])
         }
         SuddenDeath.report("creation, \(mode.rawValue): \(left) kills left the whole file")
     }
@@ -292,10 +292,10 @@ import TestSupport
             }
             threads.wait()
 
-            #expect(errors.current == [])
-            #expect(calls.current == 1)
-            #expect(try database.openStore().int("SELECT count(DISTINCT x) FROM t") == 8)
-            #expect(try database.fileNames() == ["test.db"])
+            check(errors.current, equals: [])
+            check(calls.current, equals: 1)
+            try check(database.openStore().int("SELECT count(DISTINCT x) FROM t"), equals: 8)
+            try check(database.fileNames(), equals: ["test.db"])
         }
     }
 
@@ -314,7 +314,7 @@ import TestSupport
                     try db.executeUpdate("INSERT INTO t VALUES (?)", values: [number])
                 } catch { errors.withLock { $0.append("\(error)") } }
             }
-            #expect(errors.current == [])
+            check(errors.current, equals: [])
         }
     }
 
@@ -327,9 +327,9 @@ import TestSupport
             _ = await (first, second)
 
             let calls = try String(contentsOf: side.url, encoding: .utf8)
-            #expect(calls == "1\n" || calls == "2\n")
-            #expect(try database.openStore().int("SELECT count(DISTINCT x) FROM t") == 2)
-            #expect(try database.fileNames() == ["test.db"])
+            check(calls == "1\n" || calls == "2\n")
+            try check(database.openStore().int("SELECT count(DISTINCT x) FROM t"), equals: 2)
+            try check(database.fileNames(), equals: ["test.db"])
         }
     }
 
@@ -363,8 +363,8 @@ import TestSupport
                 let error = storageError { try db.open(with: key) }
                 outcomes.withLock { $0.append(error?.kind) }
             }
-            #expect(
-                Set(outcomes.current) == [nil, .authenticationFailed], "\(outcomes.current)")
+            check(
+                Set(outcomes.current), equals: [nil, .authenticationFailed], "\(outcomes.current)")
         }
     }
 
@@ -379,19 +379,19 @@ import TestSupport
                 let db = SecureDatabaseStore(databaseFileName: "named.db")
                 let program = ProcessInfo.processInfo.processName
                 let directory = home + "/data/home/" + program
-                #expect(db.databaseURL.path == directory + "/named.db")
-                #expect(!FileManager.default.fileExists(atPath: home + "/data"))
+                check(db.databaseURL.path, equals: directory + "/named.db")
+                check(!FileManager.default.fileExists(atPath: home + "/data"))
 
                 try db.open(with: TemporaryDatabase.key)
 
                 var status = stat()
-                #expect(lstat(directory, &status) == 0)
-                #expect(status.st_mode & 0o7777 == 0o700)
-                #expect(lstat(db.databaseURL.path, &status) == 0)
-                #expect(status.st_mode & 0o7777 == 0o600)
+                check(lstat(directory, &status), equals: 0)
+                check(status.st_mode & 0o7777, equals: 0o700)
+                check(lstat(db.databaseURL.path, &status), equals: 0)
+                check(status.st_mode & 0o7777, equals: 0o600)
                 // The specification requires 0700 for XDG_DATA_HOME itself, too.
-                #expect(lstat(home + "/data/home", &status) == 0)
-                #expect(status.st_mode & 0o7777 == 0o700)
+                check(lstat(home + "/data/home", &status), equals: 0)
+                check(status.st_mode & 0o7777, equals: 0o700)
             }
         }
 
@@ -402,9 +402,10 @@ import TestSupport
                 for name in ["", ".", "..", "../out.db", "sub/in.db", "/etc/absolute.db"] {
                     let db = SecureDatabaseStore(databaseFileName: name)
                     let error = storageError { try db.open(with: TemporaryDatabase.key) }
-                    #expect(error?.description.contains("is not a file name") == true, "\(name)")
+                    check(
+                        error?.description.contains("is not a file name"), equals: true, "\(name)")
                 }
-                #expect(!FileManager.default.fileExists(atPath: home + "/data"))
+                check(!FileManager.default.fileExists(atPath: home + "/data"))
             }
         }
 
@@ -418,11 +419,11 @@ import TestSupport
                     let db = SecureDatabaseStore(databaseFileName: "named.db")
                     let program = ProcessInfo.processInfo.processName
                     // `#require`, because a test must not write to the real directory.
-                    try #require(
+                    try require(
                         db.databaseURL.path == "\(home)/.local/share/\(program)/named.db")
                     try db.open(with: TemporaryDatabase.key)
                     let shared = try SharedDatabase.directory(named: "org.example.notes")
-                    #expect(shared.path == "\(home)/.local/share/org.example.notes")
+                    check(shared.path, equals: "\(home)/.local/share/org.example.notes")
                 }
             }
         }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A changed byte is detected before it is read as data.
-@Suite(.timeLimit(.minutes(10))) struct DamageTests {
+struct DamageTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -24,7 +24,7 @@ import TestSupport
         let rows = try db.strings("SELECT hex(x) FROM t ORDER BY id")
         db.close()
         let whole = try Data(contentsOf: database.url)
-        try #require(whole.count == 6 * 4096)
+        try require(whole.count == 6 * 4096)
         let descriptor = open(database.path, O_RDWR)
         defer { close(descriptor) }
 
@@ -34,7 +34,7 @@ import TestSupport
         let step = environmentNumber("SECURESTORAGE_FLIP_STEP", default: 97)
         for (round, offset) in stride(from: 0, to: whole.count, by: step).enumerated() {
             var byte = whole[offset] ^ (1 << (round % 8))
-            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+            try require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
 
             let store = database.store { $0.journalMode = .delete }
             var found: [String?] = []
@@ -50,23 +50,23 @@ import TestSupport
 
             if let error {
                 outcomes[error.kind, default: 0] += 1
-                #expect(error.code == 11, "byte \(offset): \(error)")
+                check(error.code, equals: 11, "byte \(offset): \(error)")
             } else {
                 unnoticed.append(offset)
                 if found != rows { wrong.append(offset) }
             }
             byte = whole[offset]
-            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+            try require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
         }
 
-        #expect(wrong.isEmpty, "wrong data from damaged pages")
-        #expect(unnoticed.isEmpty)
+        check(wrong.isEmpty, "wrong data from damaged pages")
+        check(unnoticed.isEmpty)
         let firstPage = (4096 + step - 1) / step
-        #expect(outcomes[.openFailed] == firstPage, "\(outcomes)")
-        #expect(try Data(contentsOf: database.url) == whole)
-        #expect(
-            try database.openStore { $0.journalMode = .delete }
-                .strings("SELECT hex(x) FROM t ORDER BY id") == rows)
+        check(outcomes[.openFailed], equals: firstPage, "\(outcomes)")
+        try check(Data(contentsOf: database.url), equals: whole)
+        try check(
+            database.openStore { $0.journalMode = .delete }
+                .strings("SELECT hex(x) FROM t ORDER BY id"), equals: rows)
     }
 
     /// A condition on a damaged value is an error, neither true nor false.
@@ -92,20 +92,21 @@ import TestSupport
         for sql in statements {
             for (before, after) in modes {
                 let error = storageError { try db.executeStatements(before + sql + after) }
-                #expect(error?.code == 11, "\(before)\(sql): \(error?.description ?? "no error")")
+                check(
+                    error?.code, equals: 11, "\(before)\(sql): \(error?.description ?? "no error")")
                 if try db.isInTransaction() { try db.rollback() }
             }
             guard sql.hasPrefix("SELECT") else { continue }
-            #expect(storageError { _ = try db.strings(sql) }?.code == 11, "\(sql)")
+            check(storageError { _ = try db.strings(sql) }?.code, equals: 11, "\(sql)")
         }
         // Queries that need no damaged page still work, unless the engine reads nothing more after
         // one (SQLCipher 4.9).
         let after = storageError {
             let count = try db.int("SELECT count(*) FROM t")
-            #expect(count == 1)
+            check(count, equals: 1)
         }
-        #expect([nil, 11].contains(after?.code), "\(after?.description ?? "")")
-        #expect(try db.strings("PRAGMA cipher_integrity_check").count >= 1)
+        check([nil, 11].contains(after?.code), "\(after?.description ?? "")")
+        try check(db.strings("PRAGMA cipher_integrity_check").count >= 1)
     }
 
     /// Concurrent activity must not make a result set report damage.
@@ -139,7 +140,7 @@ import TestSupport
                 {
                     let rs = try db.executeQuery(
                         "INSERT INTO log (x) VALUES (randomblob(5000)), (1) RETURNING id")
-                    #expect(try rs.next())
+                    try check(rs.next())
                     rs.close()
                 }
             ),
@@ -199,7 +200,7 @@ import TestSupport
                         Issue.record("\(name) at row \(pause) of \(sql): \(error)")
                         continue
                     }
-                    #expect(rows == count, "\(name) at row \(pause) of \(sql)")
+                    check(rows, equals: count, "\(name) at row \(pause) of \(sql)")
                 }
             }
         }
@@ -218,7 +219,7 @@ import TestSupport
         }
         db.close()
         let log = files[1]
-        #expect(log.count > 5 * 4096)
+        check(log.count > 5 * 4096)
 
         let step = environmentNumber("SECURESTORAGE_FLIP_STEP", default: 43) * 7
         for (round, offset) in stride(from: 0, to: log.count, by: step).enumerated() {
@@ -233,11 +234,11 @@ import TestSupport
                 try store.open(with: TemporaryDatabase.key)
                 guard try store.int("SELECT count(*) FROM sqlite_schema") == 1 else { return }
                 let rows = try store.strings("SELECT x FROM t ORDER BY id")
-                #expect(rows == (0..<rows.count).map { "row \($0 + 1)" }, "byte \(offset)")
-                #expect(rows.count < 5 || offset < 4096, "byte \(offset) was not noticed")
+                check(rows, equals: (0..<rows.count).map { "row \($0 + 1)" }, "byte \(offset)")
+                check(rows.count < 5 || offset < 4096, "byte \(offset) was not noticed")
             }
             if let error {
-                #expect(
+                check(
                     error.kind == .authenticationFailed || error.code == 11,
                     "byte \(offset): \(error)")
             }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Full disks, exhausted file descriptors and other processes.
-@Suite(.timeLimit(.minutes(10))) struct EnvironmentTests {
+struct EnvironmentTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -50,21 +50,21 @@ import TestSupport
                         }
                     }
 
-                    #expect(error?.kind == .backingStoreError)
-                    #expect(error?.code == 13, "\(error?.description ?? "no error")")
-                    #expect(error?.description.contains("disk is full") == true)
-                    #expect(stored > 0)
-                    #expect(try !db.isInTransaction())
+                    check(error?.kind, equals: .backingStoreError)
+                    check(error?.code, equals: 13, "\(error?.description ?? "no error")")
+                    check(error?.description.contains("disk is full"), equals: true)
+                    check(stored > 0)
+                    try check(!db.isInTransaction())
                     let count = "SELECT count(*) FROM t WHERE length(x) = 1500"
-                    #expect(try db.int(count) == stored)
+                    try check(db.int(count), equals: stored)
 
                     try ballast.remove()
                     try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
                     db.close()
                     try db.open(with: TemporaryDatabase.key)
-                    #expect(try db.int(count) == stored + 1)
-                    #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
-                    #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+                    try check(db.int(count), equals: stored + 1)
+                    try check(db.strings("PRAGMA integrity_check"), equals: ["ok"])
+                    try check(db.strings("PRAGMA cipher_integrity_check"), equals: [])
                 }
             }
         }
@@ -88,18 +88,18 @@ import TestSupport
                         stored += 1
                     }
                 }
-                #expect(full?.code == 13)
+                check(full?.code, equals: 13)
                 db.close()
                 let ballast = Ballast(directory: disk)
                 try ballast.fill()
 
                 // In WAL mode the side files may not fit; then `open` reports that.
                 if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
-                    #expect(error.kind == .openFailed)
+                    check(error.kind, equals: .openFailed)
                     try ballast.remove()
                     try db.open(with: TemporaryDatabase.key)
                 }
-                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
+                try check(db.int("SELECT count(*) FROM t WHERE length(x) = 1500"), equals: stored)
             }
         }
 
@@ -128,17 +128,18 @@ import TestSupport
                     }
                 }
 
-                #expect(error?.code == 13)
-                #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
-                #expect(try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before"])
+                check(error?.code, equals: 13)
+                try check(queue.inDatabase { try $0.isInTransaction() }, equals: false)
+                try check(
+                    queue.inDatabase { try $0.strings("SELECT x FROM t") }, equals: ["before"])
                 try ballast.remove()
                 try queue.inExclusiveTransaction { db in
                     try db.executeUpdate("INSERT INTO t VALUES ('after')")
                     return false
                 }
-                #expect(
-                    try queue.inDatabase { try $0.strings("SELECT x FROM t") }
-                        == ["before", "after"])
+                try check(
+                    queue.inDatabase { try $0.strings("SELECT x FROM t") },
+                    equals: ["before", "after"])
             }
         }
 
@@ -166,14 +167,14 @@ import TestSupport
                         }
                     }
 
-                    #expect(error != nil)
-                    #expect(!db.isOpen())
-                    #expect(
-                        try FileManager.default.contentsOfDirectory(atPath: disk) == ["ballast"])
+                    check(error != nil)
+                    check(!db.isOpen())
+                    try check(
+                        FileManager.default.contentsOfDirectory(atPath: disk), equals: ["ballast"])
                     // Above, `open` throws the handler's error; without a handler it throws its
                     // own.
                     if let plain = storageError({ try db.open(with: TemporaryDatabase.key) }) {
-                        #expect(plain.kind == .openFailed, "\(plain)")
+                        check(plain.kind, equals: .openFailed, "\(plain)")
                     }
                     db.close()
                     try? FileManager.default.removeItem(atPath: disk + "/test.db")
@@ -193,7 +194,7 @@ import TestSupport
         await #expect(processExitsWith: .success) {
             [path = database.path as String, mode = mode.rawValue as String] in
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.journalMode = try require(.init(rawValue: mode))
             let directory = path.replacingOccurrences(of: "/test.db", with: "")
             // Opens whatever a process opens only once.
             let first = SecureDatabaseStore(
@@ -214,21 +215,23 @@ import TestSupport
                     }
                     if let error {
                         failures += 1
-                        if !db.isOpen() { #expect(error.kind == .openFailed, "\(free): \(error)") }
-                        #expect(error.code == 14 || error.code == 10, "\(free): \(error)")
+                        if !db.isOpen() {
+                            check(error.kind, equals: .openFailed, "\(free): \(error)")
+                        }
+                        check(error.code == 14 || error.code == 10, "\(free): \(error)")
                     }
                     db.close()
                     try db.open(with: TemporaryDatabase.key)
                     if name == "first.db" {
-                        #expect(try db.strings("SELECT x FROM t") == ["row"])
+                        try check(db.strings("SELECT x FROM t"), equals: ["row"])
                     }
                     db.close()
-                    #expect(Descriptors.count(below: directory) == 0, "\(free)")
+                    check(Descriptors.count(below: directory), equals: 0, "\(free)")
                 }
             }
-            #expect(failures >= 4 && failures <= 16, "\(failures)")
+            check(failures >= 4 && failures <= 16, "\(failures)")
             let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-            #expect(names.count == 12, "\(names)")
+            check(names.count, equals: 12, "\(names)")
         }
     }
 
@@ -241,7 +244,7 @@ import TestSupport
                 for _ in 1...100 {
                     try db.executeUpdate("INSERT INTO t VALUES (randomblob(50000))")
                 }
-                #expect(try db.int("SELECT count(*) FROM t") == 100)
+                try check(db.int("SELECT count(*) FROM t"), equals: 100)
             }
         }
     }
@@ -254,10 +257,10 @@ import TestSupport
             db.close()
             for round in 1...100 {
                 let db = SecureDatabaseStore(fullDatabasePath: path)
-                #expect(storageError { try db.open(with: Data(count: 32)) } != nil)
+                check(storageError { try db.open(with: Data(count: 32)) } != nil)
                 try db.open(with: TemporaryDatabase.key)
                 let rs = try db.executeQuery("SELECT x FROM t")
-                #expect(try rs.next())
+                try check(rs.next())
                 if round.isMultiple(of: 2) { try db.beginExclusiveTransaction() }
                 if round.isMultiple(of: 3) { db.close() }
                 if round.isMultiple(of: 20) {
@@ -269,7 +272,7 @@ import TestSupport
                 }
             }
             let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            #expect(Descriptors.count(below: directory) == 0)
+            check(Descriptors.count(below: directory), equals: 0)
         }
     }
 
@@ -290,7 +293,7 @@ import TestSupport
             }
         }
 
-        #expect(try database.openStore { $0.journalMode = mode }.int("SELECT n FROM t") == 240)
+        try check(database.openStore { $0.journalMode = mode }.int("SELECT n FROM t"), equals: 240)
     }
 
     private static func incrementInProcess(
@@ -303,7 +306,7 @@ import TestSupport
                 meeting = meeting.directory.path as String, mode = mode.rawValue as String
             ] in
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.journalMode = try require(.init(rawValue: mode))
             // Waiting writers are not served in order; a slow disk must not make one time out.
             configuration.busyTimeout = .seconds(60)
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
@@ -312,7 +315,7 @@ import TestSupport
             let queue = SecureDatabaseQueue(databaseStore: db)
             for _ in 1...60 {
                 try queue.inExclusiveTransaction { db in
-                    let n = try #require(try db.int("SELECT n FROM t"))
+                    let n = try require(db.int("SELECT n FROM t"))
                     try db.executeUpdate("UPDATE t SET n = ?", values: [n + 1])
                     return false
                 }
@@ -332,7 +335,7 @@ import TestSupport
         await #expect(processExitsWith: .success) {
             [path = database.path as String, mode = mode.rawValue as String] in
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.journalMode = try require(.init(rawValue: mode))
             configuration.busyTimeout = .milliseconds(300)
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             let start = ContinuousClock.now
@@ -341,11 +344,11 @@ import TestSupport
                 try db.executeUpdate("INSERT INTO t VALUES (2)")
             }
             let waited = ContinuousClock.now - start
-            #expect(error?.code == 5)
-            #expect(error?.kind == (mode == "wal" ? .backingStoreError : .openFailed))
-            #expect(waited >= .milliseconds(250) && waited < .seconds(4), "\(waited)")
+            check(error?.code, equals: 5)
+            check(error?.kind, equals: (mode == "wal" ? .backingStoreError : .openFailed))
+            check(waited >= .milliseconds(250) && waited < .seconds(4), "\(waited)")
         }
         try db.commit()
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 }

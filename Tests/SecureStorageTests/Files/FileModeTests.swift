@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Only their owner may read the files, whatever the umask.
-@Suite struct FileModeTests {
+struct FileModeTests {
     @Test(arguments: [0, 0o022, 0o077, 0o027] as [mode_t])
     func `files are 0600 and the directory 0700`(_ mask: mode_t) async throws {
         for mode in SecureDatabaseConfiguration.JournalMode.allCases {
@@ -16,7 +16,7 @@ import TestSupport
                 ] in
                 umask(mask)
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.journalMode = try require(.init(rawValue: mode))
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 for round in 1...2 {
                     try db.open(with: TemporaryDatabase.key)
@@ -24,22 +24,23 @@ import TestSupport
                         "CREATE TABLE IF NOT EXISTS t (x); BEGIN; INSERT INTO t VALUES (1)")
                     let names = try FileManager.default.contentsOfDirectory(
                         atPath: path.replacingOccurrences(of: "/test.db", with: ""))
-                    #expect(
-                        names.sorted()
-                            == (mode == "wal"
-                                ? ["test.db", "test.db-shm", "test.db-wal"]
-                                : ["test.db", "test.db-journal"]))
+                    check(
+                        names.sorted(),
+                        equals: (mode == "wal"
+                            ? ["test.db", "test.db-shm", "test.db-wal"]
+                            : ["test.db", "test.db-journal"]))
                     for name in names {
-                        #expect(
-                            permissions(path + name.dropFirst("test.db".count)) == 0o600,
+                        check(
+                            permissions(path + name.dropFirst("test.db".count)), equals: 0o600,
                             "\(name), round \(round)")
                     }
                     try db.commit()
                     try db.changeEncryptionKey(with: TemporaryDatabase.key)
                     db.close()
                 }
-                #expect(permissions(path) == 0o600)
-                #expect(permissions(path.replacingOccurrences(of: "/test.db", with: "")) == 0o700)
+                check(permissions(path), equals: 0o600)
+                check(
+                    permissions(path.replacingOccurrences(of: "/test.db", with: "")), equals: 0o700)
             }
         }
     }
@@ -54,29 +55,29 @@ import TestSupport
                 return nil
             } catch { return error }
         }
-        #expect(!modes.isEmpty)
-        #expect(modes.allSatisfy { $0 == 0o600 })
+        check(!modes.isEmpty)
+        check(modes.allSatisfy { $0 == 0o600 })
     }
 
     @Test func `an existing file keeps its mode, and its side files have the same`() throws {
         let database = try TemporaryDatabase()
         try database.openStore().close()
-        try #require(chmod(database.path, 0o640) == 0)
+        try require(chmod(database.path, 0o640) == 0)
 
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (x)")
 
-        #expect(database.mode(of: "test.db") == 0o640)
-        #expect(database.mode(of: "test.db-wal") == 0o640)
+        check(database.mode(of: "test.db"), equals: 0o640)
+        check(database.mode(of: "test.db-wal"), equals: 0o640)
     }
 
     @Test func `an existing directory keeps its mode`() throws {
         let database = try TemporaryDatabase()
-        try #require(chmod(database.directory.path, 0o751) == 0)
+        try require(chmod(database.directory.path, 0o751) == 0)
 
         try database.openStore().executeUpdate("CREATE TABLE t (x)")
 
-        #expect(permissions(database.directory.path) == 0o751)
+        check(permissions(database.directory.path), equals: 0o751)
     }
 }
 

@@ -6,7 +6,7 @@ import TestSupport
 /// Files that are not, or no longer, databases of this library.
 ///
 /// Each gets its own error and remains unchanged, as does its modification time.
-@Suite struct ForeignFileTests {
+struct ForeignFileTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -61,8 +61,9 @@ import TestSupport
         try Fixture.copy("sqlcipher-4-passphrase.db", to: database)
         let db = database.store()
         try db.open(with: Fixture.passphrase)
-        #expect(
-            try db.strings("SELECT text FROM note") == [
+        try check(
+            db.strings("SELECT text FROM note"),
+            equals: [
                 "written by SQLCipher 4", "second", "third",
             ])
 
@@ -70,7 +71,7 @@ import TestSupport
         try Fixture.copy("sqlcipher-4-raw-key.db", to: other)
         let raw = other.store()
         try raw.open(with: Fixture.rawKey)
-        #expect(try raw.int("SELECT count(*) FROM note") == 3)
+        try check(raw.int("SELECT count(*) FROM note"), equals: 3)
     }
 
     @Test func `a plain SQLite database is identified as such`() throws {
@@ -88,10 +89,10 @@ import TestSupport
             $0.cipher.salt = Data(count: 16)
         }
 
-        #expect(storageError { try db.open(with: "passphrase") } != nil)
+        check(storageError { try db.open(with: "passphrase") } != nil)
 
-        #expect(!db.isOpen())
-        #expect(try DirectorySnapshot(of: database.directory) == before)
+        check(!db.isOpen())
+        try check(DirectorySnapshot(of: database.directory), equals: before)
     }
 
     // MARK: - Files that are not databases
@@ -119,7 +120,7 @@ import TestSupport
         let error = try database.expectRefusal(
             .openFailed, mentioning: ["\(size) byte", "truncated"])
 
-        #expect(error?.code == 14)
+        check(error?.code, equals: 14)
     }
 
     @Test(arguments: [2, 15, 16, 100, 511, 512, 1023, 4095, 4097])
@@ -164,26 +165,26 @@ import TestSupport
         defer { db.close() }
         return storageError {
             try db.open(with: TemporaryDatabase.key)
-            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 4000") == 10)
-            #expect(try db.int("SELECT count(DISTINCT hex(x)) FROM t") == 10)
+            try check(db.int("SELECT count(*) FROM t WHERE length(x) = 4000"), equals: 10)
+            try check(db.int("SELECT count(DISTINCT hex(x)) FROM t"), equals: 10)
         }
     }
 
     @Test func `a truncated file is refused by open or by reading`() throws {
         let whole = try makeFile()
-        try #require(whole.count >= 10 * 4096)
+        try require(whole.count >= 10 * 4096)
         let lastPage = whole.count - 4096
         for size in stride(from: 0, through: lastPage, by: 512) {
             try whole.prefix(size).write(to: database.url)
             let error = try database.expectRefusal(.openFailed)
             // A file shorter than a page could be anything.
-            if size >= 4096 { #expect(error?.code == 11, "\(size) bytes") }
+            if size >= 4096 { check(error?.code, equals: 11, "\(size) bytes") }
         }
         // The engine counts a partial page as a page; reading it fails.
         for size in stride(from: lastPage + 1, to: whole.count, by: 511) {
-            #expect(try readError(whole.prefix(size))?.code == 11, "\(size) bytes")
+            try check(readError(whole.prefix(size))?.code, equals: 11, "\(size) bytes")
         }
-        #expect(try readError(whole) == nil)
+        try check(readError(whole) == nil)
     }
 
     @Test func `a page with another page's content is an error with code 11`() throws {
@@ -209,8 +210,8 @@ import TestSupport
 
                 let error = try readError(changed)
 
-                #expect(error?.kind == .backingStoreError, "page \(page + 1)")
-                #expect(error?.code == 11, "\(error?.description ?? "no error")")
+                check(error?.kind, equals: .backingStoreError, "page \(page + 1)")
+                check(error?.code, equals: 11, "\(error?.description ?? "no error")")
             }
         }
     }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Connections to a file whose key another connection has changed.
-@Suite(.timeLimit(.minutes(10))) struct ForeignRekeyTests {
+struct ForeignRekeyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// What changes the key.
@@ -43,7 +43,7 @@ import TestSupport
                 database.path, key: "x'\(TemporaryDatabase.key.hex)'",
                 "PRAGMA wal_autocheckpoint = 0; PRAGMA rekey = \"x'\(Self.newKey.hex)'\"; "
                     + "SELECT count(*) FROM t;")
-            #expect(shell.lines.last == "51", sourceLocation: sourceLocation)
+            check(shell.lines.last, equals: "51", sourceLocation: sourceLocation)
         }
     }
 
@@ -52,16 +52,16 @@ import TestSupport
         _ error: (any Error)?, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         let text = error.map { "\($0)" } ?? "no error"
-        #expect(
-            (error as? SecureStorageError)?.kind == .authenticationFailed, "\(text)",
+        check(
+            (error as? SecureStorageError)?.kind, equals: .authenticationFailed, "\(text)",
             sourceLocation: sourceLocation)
-        #expect(
+        check(
             text.contains("another connection changed"), "\(text)", sourceLocation: sourceLocation)
         for word in ["damage", "salvage the", "logic error", "not a database", "malformed"] {
-            #expect(!text.contains(word), "\(text)", sourceLocation: sourceLocation)
+            check(!text.contains(word), "\(text)", sourceLocation: sourceLocation)
         }
         for key in [TemporaryDatabase.key, Self.newKey] {
-            #expect(!text.lowercased().contains(key.hex.prefix(8)), sourceLocation: sourceLocation)
+            check(!text.lowercased().contains(key.hex.prefix(8)), sourceLocation: sourceLocation)
         }
     }
 
@@ -71,7 +71,7 @@ import TestSupport
     ) throws {
         try makeFile(mode)
         let db = try database.openStore { $0.journalMode = mode }
-        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        try check(db.int("SELECT count(*) FROM t"), equals: 51)
         try changeKey(mode, by: changer)
 
         // A cached statement that was prepared before, then other reads and writes.
@@ -87,13 +87,13 @@ import TestSupport
         let copy = database.directory.appendingPathComponent("copy.db")
         expectKeyChange(storageError { try db.backup(to: copy) })
         expectKeyChange(storageError { try db.vacuum(into: copy) })
-        #expect(!FileManager.default.fileExists(atPath: copy.path))
+        check(!FileManager.default.fileExists(atPath: copy.path))
 
         // The remedy that the error names.
         db.close()
         try db.open(with: Self.newKey)
-        #expect(try db.int("SELECT count(*) FROM t") == 51)
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.int("SELECT count(*) FROM t"), equals: 51)
+        try check(db.verifyIntegrity().isSound)
     }
 
     @Test(arguments: JournalMode.allCases, Changer.present)
@@ -102,20 +102,21 @@ import TestSupport
     ) throws {
         try makeFile(mode)
         let db = try database.openStore { $0.journalMode = mode }
-        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        try check(db.int("SELECT count(*) FROM t"), equals: 51)
         try changeKey(mode, by: changer)
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-        #expect(try SecureDatabaseStore.diagnose(at: database.url, key: key).finding == .wrongKey)
+        try check(
+            SecureDatabaseStore.diagnose(at: database.url, key: key).finding, equals: .wrongKey)
         let saved = database.directory.appendingPathComponent("saved.db")
         let error = storageError {
             try SecureDatabaseStore.salvage(at: database.url, key: key, to: saved)
         }
-        #expect(error?.kind == .authenticationFailed, "\(error as Any)")
-        #expect(!FileManager.default.fileExists(atPath: saved.path))
-        #expect(
-            try SecureDatabaseStore.diagnose(
+        check(error?.kind, equals: .authenticationFailed, "\(error as Any)")
+        check(!FileManager.default.fileExists(atPath: saved.path))
+        try check(
+            SecureDatabaseStore.diagnose(
                 at: database.url, key: .raw(SecretBytes(copying: Self.newKey))
-            ).finding == .ok)
+            ).finding, equals: .ok)
     }
 
     @Test(arguments: Changer.present)
@@ -126,7 +127,7 @@ import TestSupport
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         let pool = try database.openPool()
         // One reader is open, and the pool has room for another.
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 51)
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 51)
         let settings = try SecureKeyValueStore(
             databaseStore: try database.openStore(), name: "settings")
         try settings.put("dark", forKey: "theme")
@@ -170,12 +171,12 @@ import TestSupport
         let db = try database.openStore { $0.cacheSize = 0 }
         try db.beginDeferredTransaction()
         let rs = try db.executeQuery("SELECT x FROM t")
-        #expect(try rs.next())
+        try check(rs.next())
         try changeKey(by: .otherProgram)
         var count = 1
         while try rs.next() { count += 1 }
-        #expect(count == 51)
-        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        check(count, equals: 51)
+        try check(db.int("SELECT count(*) FROM t"), equals: 51)
         rs.close()
         try db.commit()
         expectKeyChange(storageError { _ = try db.int("SELECT count(*) FROM t") })
@@ -210,8 +211,8 @@ import TestSupport
         try file.close()
         let error = storageError { _ = try db.strings("SELECT x FROM t") }
         let text = error?.description ?? "no error"
-        #expect(error == nil || error?.kind == .backingStoreError, "\(text)")
-        #expect(!text.contains("another connection changed"), "\(text)")
+        check(error == nil || error?.kind == .backingStoreError, "\(text)")
+        check(!text.contains("another connection changed"), "\(text)")
     }
 
     @Test(arguments: [0, 0x20] as [UInt8])
@@ -221,13 +222,13 @@ import TestSupport
             $0.journalMode = .delete
             $0.cacheSize = 0
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        try check(db.int("SELECT count(*) FROM t"), equals: 51)
         let size = try Data(contentsOf: database.url).count
         let file = try FileHandle(forWritingTo: database.url)
         try file.write(contentsOf: Data(repeating: byte, count: size))
         try file.close()
         let error = storageError { _ = try db.strings("SELECT x FROM t") }
-        #expect(error?.kind == .backingStoreError, "\(error as Any)")
-        #expect(!"\(error as Any)".contains("another connection changed"))
+        check(error?.kind, equals: .backingStoreError, "\(error as Any)")
+        check(!"\(error as Any)".contains("another connection changed"))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Journals left by a crash, found by a store that only reads.
-@Suite(.timeLimit(.minutes(10))) struct HotJournalTests {
+struct HotJournalTests {
     private let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -15,15 +15,15 @@ import TestSupport
 
     @Test func `a read-only store has a crash's journal played back, and reads`() async throws {
         try await KilledDatabase.make(database, .delete)
-        try #require(try database.fileNames() == ["test.db", "test.db-journal"])
+        try require(database.fileNames() == ["test.db", "test.db-journal"])
 
         let db = try openReadOnly()
 
-        #expect(try db.int(KilledDatabase.count) == KilledDatabase.rows)
-        #expect(try db.verifyIntegrity().isSound)
-        #expect(storageError { try db.executeUpdate("DELETE FROM t") }?.code == 8)
+        try check(db.int(KilledDatabase.count), equals: KilledDatabase.rows)
+        try check(db.verifyIntegrity().isSound)
+        check(storageError { try db.executeUpdate("DELETE FROM t") }?.code, equals: 8)
         db.close()
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     #if os(Linux)
@@ -33,23 +33,23 @@ import TestSupport
             try await KilledDatabase.make(database, .delete)
             let before = try DirectorySnapshot(of: database.directory)
             // Root may write any file; another user may not.
-            #expect(chmod(database.directory.path, 0o755) == 0)
+            check(chmod(database.directory.path, 0o755), equals: 0)
             for name in ["/test.db", "/test.db-journal"] {
-                #expect(chmod(database.directory.path + name, 0o444) == 0)
+                check(chmod(database.directory.path + name, 0o444), equals: 0)
             }
             await #expect(processExitsWith: .success) { [path = database.path as String] in
-                if geteuid() == 0 { #expect(seteuid(65534) == 0) }
+                if geteuid() == 0 { check(seteuid(65534), equals: 0) }
                 var configuration = SecureDatabaseConfiguration()
                 configuration.isReadOnly = true
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 let error = storageError { try db.open(with: TemporaryDatabase.key) }
-                #expect(error?.kind == .openFailed && error?.code == 8)
+                check(error?.kind == .openFailed && error?.code == 8)
                 let text = error?.description ?? ""
-                #expect(text.contains("test.db-journal\""), "\(text)")
-                #expect(text.contains("may not write"), "\(text)")
+                check(text.contains("test.db-journal\""), "\(text)")
+                check(text.contains("may not write"), "\(text)")
             }
             let after = try DirectorySnapshot(of: database.directory)
-            #expect(after.entries.mapValues(\.content) == before.entries.mapValues(\.content))
+            check(after.entries.mapValues(\.content), equals: before.entries.mapValues(\.content))
         }
     #endif
 
@@ -62,12 +62,12 @@ import TestSupport
         }
         try writer.executeStatements(
             "CREATE TABLE t (x); INSERT INTO t VALUES (1); BEGIN IMMEDIATE; UPDATE t SET x = 2")
-        try #require(try database.fileNames().contains("test.db-journal"))
+        try require(database.fileNames().contains("test.db-journal"))
         let reader = try openReadOnly()
-        #expect(try reader.int("SELECT x FROM t") == 1)
+        try check(reader.int("SELECT x FROM t"), equals: 1)
         reader.close()
         try writer.commit()
-        #expect(try writer.int("SELECT x FROM t") == 2)
+        try check(writer.int("SELECT x FROM t"), equals: 2)
     }
 
     @Test func `a store that keeps the journal mode converts no file, and sets a new file's`()
@@ -79,16 +79,16 @@ import TestSupport
             try db.executeStatements("CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES (1)")
             return try db.strings("PRAGMA journal_mode")[0]
         }
-        #expect(try mode { $0.journalMode = .delete } == "delete")
-        #expect(try mode { $0.keepsJournalMode = true } == "delete")
-        #expect(try mode { $0.isReadOnly = false } == "wal")
-        #expect(
-            try mode {
+        try check(mode { $0.journalMode = .delete }, equals: "delete")
+        try check(mode { $0.keepsJournalMode = true }, equals: "delete")
+        try check(mode { $0.isReadOnly = false }, equals: "wal")
+        try check(
+            mode {
                 $0.keepsJournalMode = true
                 $0.journalMode = .delete
-            } == "wal")
+            }, equals: "wal")
         try SecureDatabaseStore.remove(at: database.url)
-        #expect(try mode { $0.keepsJournalMode = true } == "wal")
+        try check(mode { $0.keepsJournalMode = true }, equals: "wal")
     }
 
     @Test func `diagnosing, salvaging and reading leave the journal mode unchanged`() throws {
@@ -106,8 +106,8 @@ import TestSupport
         try reader.backup(to: copy.url, replacing: true)
         reader.close()
 
-        #expect(try Data(contentsOf: database.url) == before)
-        #expect(try database.fileNames() == ["test.db"])
+        try check(Data(contentsOf: database.url), equals: before)
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test func `a journal that appears and disappears during opening is not an error`() throws {
@@ -134,7 +134,7 @@ import TestSupport
                 let reader = try database.openStore { $0.journalMode = .delete }
                 reader.close()
             }
-            #expect(error == nil)
+            check(error == nil)
         }
         isDone.withLock { $0 = true }
         hasEnded.wait()

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Renaming a closed database.
-@Suite(.timeLimit(.minutes(10))) struct MovingTests {
+struct MovingTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     private let database: TemporaryDatabase
@@ -22,12 +22,12 @@ import TestSupport
         try database.openStore().executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         let target = database.directory.appendingPathComponent("new directory/moved.db")
         try SecureDatabaseStore.move(at: database.url, to: target)
-        #expect(!SecureDatabaseStore.exists(at: database.url))
-        #expect(try open(target).int("SELECT x FROM t") == 1)
-        #expect(try database.fileNames() == ["new directory"])
-        #expect(
-            try FileManager.default.contentsOfDirectory(
-                atPath: target.deletingLastPathComponent().path) == ["moved.db"])
+        check(!SecureDatabaseStore.exists(at: database.url))
+        try check(open(target).int("SELECT x FROM t"), equals: 1)
+        try check(database.fileNames(), equals: ["new directory"])
+        try check(
+            FileManager.default.contentsOfDirectory(
+                atPath: target.deletingLastPathComponent().path), equals: ["moved.db"])
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -36,9 +36,9 @@ import TestSupport
         let inTheFile = try Data(contentsOf: database.url)
         try SecureDatabaseStore.move(at: database.url, to: target)
         // The move itself neither plays back the journal nor checkpoints the log.
-        #expect(try Data(contentsOf: target) == inTheFile)
-        #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
-        #expect(try open(target).int(KilledDatabase.count) == KilledDatabase.rows)
+        try check(Data(contentsOf: target), equals: inTheFile)
+        try check(database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
+        try check(open(target).int(KilledDatabase.count), equals: KilledDatabase.rows)
     }
 
     @Test func `a target name that is in use is refused`() throws {
@@ -48,14 +48,14 @@ import TestSupport
             try Data("something".utf8).write(to: file)
             let before = try DirectorySnapshot(of: database.directory)
             let error = storageError { try SecureDatabaseStore.move(at: database.url, to: target) }
-            #expect(error?.code == 14)
-            #expect(error?.description.contains("already exists") == true)
-            #expect(try DirectorySnapshot(of: database.directory) == before)
+            check(error?.code, equals: 14)
+            check(error?.description.contains("already exists"), equals: true)
+            try check(DirectorySnapshot(of: database.directory), equals: before)
             try FileManager.default.removeItem(at: file)
         }
-        #expect(
-            storageError { try SecureDatabaseStore.move(at: database.url, to: database.url) }?.code
-                == 21)
+        check(
+            storageError { try SecureDatabaseStore.move(at: database.url, to: database.url) }?.code,
+            equals: 21)
         try SecureDatabaseStore.move(at: database.url, to: target)
     }
 
@@ -63,10 +63,10 @@ import TestSupport
         let none = database.directory.appendingPathComponent("none/test.db")
         for url in [database.url, none] {
             let error = storageError { try SecureDatabaseStore.move(at: url, to: target) }
-            #expect(error?.code == 14)
-            #expect(error?.description.contains("does not exist") == true)
+            check(error?.code, equals: 14)
+            check(error?.description.contains("does not exist"), equals: true)
         }
-        #expect(try database.fileNames() == [])
+        try check(database.fileNames(), equals: [])
     }
 
     #if os(Linux)
@@ -76,18 +76,19 @@ import TestSupport
             let target = disk.directory.appendingPathComponent("moved.db")
             try database.openStore().close()
             let error = storageError { try SecureDatabaseStore.move(at: database.url, to: target) }
-            #expect(error?.code == 14)
-            #expect(error?.description.contains("vacuum(into:)") == true)
-            #expect(SecureDatabaseStore.exists(at: database.url))
-            #expect(!SecureDatabaseStore.exists(at: target))
+            check(error?.code, equals: 14)
+            check(error?.description.contains("vacuum(into:)"), equals: true)
+            check(SecureDatabaseStore.exists(at: database.url))
+            check(!SecureDatabaseStore.exists(at: target))
             // The same with a log beside it.
             let killed = try TemporaryDatabase()
             try await KilledDatabase.make(killed, .wal)
             let before = try DirectorySnapshot(of: killed.directory)
             let second = storageError { try SecureDatabaseStore.move(at: killed.url, to: target) }
-            #expect(second?.description.contains("another volume") == true)
-            #expect(try DirectorySnapshot(of: killed.directory) == before)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: disk.directory.path) == [])
+            check(second?.description.contains("another volume"), equals: true)
+            try check(DirectorySnapshot(of: killed.directory), equals: before)
+            try check(
+                FileManager.default.contentsOfDirectory(atPath: disk.directory.path), equals: [])
         }
     #endif
 
@@ -104,17 +105,17 @@ import TestSupport
         }
         if done == 2 { try? FileManager.default.removeItem(atPath: database.path + "-shm") }
         for url in [database.url, target] {
-            #expect(storageError { _ = try open(url) }?.kind == .openFailed)
-            #expect(SecureDatabaseStore.exists(at: url))
-            #expect(storageError { try SecureDatabaseStore.remove(at: url) }?.code == 14)
+            check(storageError { _ = try open(url) }?.kind, equals: .openFailed)
+            check(SecureDatabaseStore.exists(at: url))
+            check(storageError { try SecureDatabaseStore.remove(at: url) }?.code, equals: 14)
         }
         let elsewhere = database.directory.appendingPathComponent("elsewhere.db")
-        #expect(
+        check(
             storageError { try SecureDatabaseStore.move(at: database.url, to: elsewhere) } != nil)
         try SecureDatabaseStore.move(at: database.url, to: target)
-        #expect(!SecureDatabaseStore.exists(at: database.url))
-        #expect(try open(target).int(KilledDatabase.count) == KilledDatabase.rows)
-        #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
+        check(!SecureDatabaseStore.exists(at: database.url))
+        try check(open(target).int(KilledDatabase.count), equals: KilledDatabase.rows)
+        try check(database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
     }
 
     @Test func `a kill at any time loses no row, and a second move completes the first`()
@@ -136,12 +137,12 @@ import TestSupport
                 SecureDatabaseStore.exists(at: database.url), SecureDatabaseStore.exists(at: target)
             )
             outcomes[old && new ? "both names" : old ? "old name" : "new name", default: 0] += 1
-            #expect(old || new)
+            check(old || new)
             if old { try SecureDatabaseStore.move(at: database.url, to: target) }
             let db = SecureDatabaseStore(url: target)
             try db.open(with: TemporaryDatabase.key)
-            #expect(try db.int(KilledDatabase.count) == KilledDatabase.rows)
-            #expect(!SecureDatabaseStore.exists(at: database.url))
+            try check(db.int(KilledDatabase.count), equals: KilledDatabase.rows)
+            check(!SecureDatabaseStore.exists(at: database.url))
         }
         SuddenDeath.report("moving: \(outcomes)")
     }
@@ -157,7 +158,7 @@ import TestSupport
                 moved.withLock { $0.append(number) }
             }
         }
-        #expect(moved.current.count == 1)
-        #expect(try database.fileNames() == moved.current.map { "moved \($0).db" })
+        check(moved.current.count, equals: 1)
+        try check(database.fileNames(), equals: moved.current.map { "moved \($0).db" })
     }
 }

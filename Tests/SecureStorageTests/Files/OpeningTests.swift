@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Keys passed to `open`, and stores that are opened twice or reopened.
-@Suite struct OpeningTests {
+struct OpeningTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -33,7 +33,7 @@ import TestSupport
             .authenticationFailed, mentioning: ["wrong key", database.path],
             passphrase: "no such passphrase")
 
-        #expect(try database.openStore().strings("SELECT x FROM t") == ["row"])
+        try check(database.openStore().strings("SELECT x FROM t"), equals: ["row"])
     }
 
     @Test func `an empty key fails in open and neither creates nor changes a file`() throws {
@@ -78,7 +78,7 @@ import TestSupport
         for _ in 1...4 where wrong >= right * 1.8 {
             (wrong, right) = (min(wrong, open("wrong")), min(right, open("right")))
         }
-        #expect(wrong < right * 1.8)
+        check(wrong < right * 1.8)
     }
 
     /// SQLite itself would play back a journal before reading the first page, and checkpoint a log
@@ -90,19 +90,20 @@ import TestSupport
         try await makeCrashedFile(mode)
         let sideFile = mode == .wal ? "test.db-wal" : "test.db-journal"
         let before = try DirectorySnapshot(of: database.directory)
-        try #require((before.entries[sideFile]?.content.count ?? 0) > 512)
+        try require((before.entries[sideFile]?.content.count ?? 0) > 512)
 
         for isReadOnly in [false, true] {
             let db = database.store {
                 $0.journalMode = mode
                 $0.isReadOnly = isReadOnly
             }
-            #expect(
-                storageError { try db.open(with: Self.wrongKey) }?.kind == .authenticationFailed)
-            #expect(storageError { try db.open(with: "wrong") }?.kind == .authenticationFailed)
+            check(
+                storageError { try db.open(with: Self.wrongKey) }?.kind,
+                equals: .authenticationFailed)
+            check(storageError { try db.open(with: "wrong") }?.kind, equals: .authenticationFailed)
             let after = try DirectorySnapshot(of: database.directory)
             for name in ["test.db", sideFile] {
-                #expect(after.entries[name] == before.entries[name], "\(name)")
+                check(after.entries[name], equals: before.entries[name], "\(name)")
             }
         }
     }
@@ -114,16 +115,16 @@ import TestSupport
         try await makeCrashedFile(mode)
         let wrongKey = DatabaseKey.raw(SecretBytes(copying: Self.wrongKey))
         for key in [wrongKey, wrongKey, .passphrase("wrong")] {
-            #expect(
-                storageError { try database.store().open(with: key) }?.kind
-                    == .authenticationFailed)
+            check(
+                storageError { try database.store().open(with: key) }?.kind,
+                equals: .authenticationFailed)
         }
 
         let db = try database.openStore { $0.journalMode = mode }
 
-        #expect(try db.int("SELECT count(*) FROM t") == 100)
-        #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
-        #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+        try check(db.int("SELECT count(*) FROM t"), equals: 100)
+        try check(db.strings("PRAGMA integrity_check"), equals: ["ok"])
+        try check(db.strings("PRAGMA cipher_integrity_check"), equals: [])
     }
 
     /// Makes a file with a hundred committed rows and a transaction killed when partly written.
@@ -131,7 +132,7 @@ import TestSupport
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = database.path as String, mode = mode.rawValue as String] in
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.journalMode = try require(.init(rawValue: mode))
             configuration.cacheSize = 8192
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             try db.open(with: TemporaryDatabase.key)
@@ -156,17 +157,17 @@ import TestSupport
         ) { [path = database.path as String] in
             for key in ["wrong", "x'\(OpeningTests.wrongKey.hex)'", ""] {
                 let db = SecureDatabaseStore(fullDatabasePath: path)
-                #expect(storageError { try db.open(with: key) }?.kind == .authenticationFailed)
+                check(storageError { try db.open(with: key) }?.kind, equals: .authenticationFailed)
             }
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key)
-            #expect(storageError { try db.executeUpdate("no SQL") } != nil)
+            check(storageError { try db.executeUpdate("no SQL") } != nil)
         }
         // The library's warning about its engine goes to the logger, which writes there by default.
         let lines = result?.standardErrorContent.text.split(separator: "\n")
-        #expect(lines?.filter { !$0.contains("the engine has known weaknesses") } == [])
+        check(lines?.filter { !$0.contains("the engine has known weaknesses") }, equals: [])
         // The testing library itself writes a NUL or two to standard output.
-        #expect(result?.standardOutputContent.text.filter { $0 != "\0" } == "")
+        check(result?.standardOutputContent.text.filter { $0 != "\0" }, equals: "")
     }
 
     // MARK: - Opening again
@@ -180,9 +181,9 @@ import TestSupport
         try db.open(with: "")
         try db.open(with: Data(count: 31))
 
-        #expect(db.isOpen())
-        #expect(try db.isInTransaction())
-        #expect(try db.int("SELECT x FROM t") == 1)
+        check(db.isOpen())
+        try check(db.isInTransaction())
+        try check(db.int("SELECT x FROM t"), equals: 1)
     }
 
     @Test func `a closed store reopens, with the right key only`() throws {
@@ -191,13 +192,14 @@ import TestSupport
         for round in 1...3 {
             db.close()
             db.close()
-            #expect(!db.isOpen())
-            #expect(
-                storageError { try db.open(with: Self.wrongKey) }?.kind == .authenticationFailed)
-            #expect(!db.isOpen())
+            check(!db.isOpen())
+            check(
+                storageError { try db.open(with: Self.wrongKey) }?.kind,
+                equals: .authenticationFailed)
+            check(!db.isOpen())
             try db.open(with: TemporaryDatabase.key)
             try db.executeUpdate("INSERT INTO t VALUES (?)", values: [round])
-            #expect(try db.int("SELECT count(*) FROM t") == round)
+            try check(db.int("SELECT count(*) FROM t"), equals: round)
         }
     }
 
@@ -205,23 +207,23 @@ import TestSupport
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
         let kept = try db.executeQuery("SELECT x FROM t")
-        #expect(try kept.next())
+        try check(kept.next())
         try db.beginDeferredTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (3)")
 
         db.close()
 
         // The last connection to close removes the log, provided that it could close.
-        #expect(try database.fileNames() == ["test.db"])
-        #expect(storageError { _ = try kept.next() } == .closed)
-        #expect(kept.int(forColumnIndex: 0) == nil)
-        #expect(try database.openStore().int("SELECT count(*) FROM t") == 2)
+        try check(database.fileNames(), equals: ["test.db"])
+        check(storageError { _ = try kept.next() }, equals: .closed)
+        check(kept.int(forColumnIndex: 0) == nil)
+        try check(database.openStore().int("SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test func `a released store closes its file`() throws {
         try { try database.openStore().executeUpdate("CREATE TABLE t (x)") }()
 
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test func `one store sees what another commits`() throws {
@@ -229,14 +231,14 @@ import TestSupport
         try first.executeUpdate("CREATE TABLE t (x)")
         let second = try database.openStore()
         try first.executeUpdate("INSERT INTO t VALUES (1)")
-        #expect(try second.int("SELECT count(*) FROM t") == 1)
+        try check(second.int("SELECT count(*) FROM t"), equals: 1)
         try second.executeUpdate("INSERT INTO t VALUES (2)")
         second.close()
-        #expect(try first.int("SELECT count(*) FROM t") == 2)
+        try check(first.int("SELECT count(*) FROM t"), equals: 2)
         // Closing the other store's descriptor must not have dropped this store's locks.
         try first.beginExclusiveTransaction()
         let third = try database.openStore { $0.busyTimeout = .zero }
-        #expect(storageError { try third.beginExclusiveTransaction() }?.code == 5)
+        check(storageError { try third.beginExclusiveTransaction() }?.code, equals: 5)
         try first.rollback()
         try third.beginExclusiveTransaction()
     }

@@ -20,7 +20,7 @@ import TestSupport
             let db = try database.openStore { $0.journalMode = mode }
             try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)")
             db.close()
-            try #require(chmod(database.path, permissions) == 0)
+            try require(chmod(database.path, permissions) == 0)
         }
 
         private static func becomeNobody() {
@@ -44,23 +44,23 @@ import TestSupport
                 ] in
                 OtherUserTests.becomeNobody()
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.journalMode = try require(.init(rawValue: mode))
                 configuration.isReadOnly = isReadOnly
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 let error = storageError { try db.open(with: TemporaryDatabase.key) }
-                #expect(
-                    error?.kind.rawValue ?? "opened" == expected,
+                check(
+                    error?.kind.rawValue ?? "opened", equals: expected,
                     "\(mode), read-only: \(isReadOnly), \(error?.description ?? "no error")")
                 if error == nil {
-                    #expect(try db.int("SELECT count(*) FROM t") == 3)
-                    #expect(
-                        storageError { try db.executeUpdate("INSERT INTO t VALUES (4)") }?.code
-                            == 8)
+                    try check(db.int("SELECT count(*) FROM t"), equals: 3)
+                    check(
+                        storageError { try db.executeUpdate("INSERT INTO t VALUES (4)") }?.code,
+                        equals: 8)
                 }
                 db.close()
             }
             let after = try DirectorySnapshot(of: database.directory)
-            #expect(after == before, sourceLocation: sourceLocation)
+            check(after, equals: before, sourceLocation: sourceLocation)
         }
 
         @Test(arguments: JournalMode.allCases, [true, false])
@@ -76,7 +76,7 @@ import TestSupport
             _ mode: JournalMode, _ isReadOnly: Bool
         ) async throws {
             try makeFile(mode, permissions: 0o666)
-            try #require(chmod(database.directory.path, 0o700) == 0)
+            try require(chmod(database.directory.path, 0o700) == 0)
             try await expectAsNobody("openFailed", mode: mode, isReadOnly: isReadOnly)
         }
 
@@ -90,7 +90,7 @@ import TestSupport
             _ mode: JournalMode, _ directory: mode_t
         ) async throws {
             try makeFile(mode, permissions: 0o644)
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             try await expectAsNobody("opened", mode: mode, isReadOnly: true)
         }
 
@@ -99,7 +99,7 @@ import TestSupport
             _ mode: JournalMode, _ directory: mode_t
         ) async throws {
             try makeFile(mode, permissions: 0o644)
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             try await expectAsNobody("openFailed", mode: mode, isReadOnly: false)
         }
 
@@ -114,7 +114,7 @@ import TestSupport
         @Test(arguments: [0o755, 0o777] as [mode_t])
         func `a reader sees what is only in a writer's log`(_ directory: mode_t) async throws {
             try makeFile(.wal, permissions: 0o644)
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             let db = try database.openStore()
             try db.executeUpdate("INSERT INTO t VALUES (4)")
 
@@ -124,11 +124,11 @@ import TestSupport
                 configuration.isReadOnly = true
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 try db.open(with: TemporaryDatabase.key)
-                #expect(try db.int("SELECT count(*) FROM t") == 4)
+                try check(db.int("SELECT count(*) FROM t"), equals: 4)
                 db.close()
             }
             try db.executeUpdate("INSERT INTO t VALUES (5)")
-            #expect(try db.int("SELECT count(*) FROM t") == 5)
+            try check(db.int("SELECT count(*) FROM t"), equals: 5)
         }
 
         @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
@@ -136,10 +136,10 @@ import TestSupport
             _ mode: JournalMode, _ directory: mode_t
         ) async throws {
             try makeFile(mode, permissions: 0o644)
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             let (readerIsOpen, writerIsDone) = (try TemporaryDatabase(), try TemporaryDatabase())
             for place in [readerIsOpen, writerIsDone] {
-                try #require(chmod(place.directory.path, 0o777) == 0)
+                try require(chmod(place.directory.path, 0o777) == 0)
             }
 
             async let reader: Void = Self.readTwice(database, readerIsOpen, writerIsDone)
@@ -162,17 +162,17 @@ import TestSupport
                 configuration.isReadOnly = true
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 try db.open(with: TemporaryDatabase.key)
-                #expect(try db.int("SELECT count(*) FROM t") == 3)
+                try check(db.int("SELECT count(*) FROM t"), equals: 3)
                 Rendezvous.meet(in: readerIsOpen, as: "reader", count: 2)
                 Rendezvous.meet(in: writerIsDone, as: "reader", count: 2)
                 var count: Int?
                 let error = storageError { count = try db.int("SELECT count(*) FROM t") }
-                #expect(error != nil || count == 4, "\(count ?? -1) rows")
-                #expect(error == nil || error?.kind == .backingStoreError)
+                check(error != nil || count == 4, "\(count ?? -1) rows")
+                check(error == nil || error?.kind == .backingStoreError)
                 // Reopened, it sees the current file.
                 db.close()
                 try db.open(with: TemporaryDatabase.key)
-                #expect(try db.int("SELECT count(*) FROM t") == 4)
+                try check(db.int("SELECT count(*) FROM t"), equals: 4)
             }
         }
 
@@ -187,7 +187,7 @@ import TestSupport
                     writerIsDone = writerIsDone.directory.path as String
                 ] in
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.journalMode = try require(.init(rawValue: mode))
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 Rendezvous.meet(in: readerIsOpen, as: "writer", count: 2)
                 try db.open(with: TemporaryDatabase.key)
@@ -202,7 +202,7 @@ import TestSupport
             _ directory: mode_t
         ) async throws {
             try makeFile(.wal, permissions: 0o644)
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             for keepsIndex in [true, false] {
                 await #expect(processExitsWith: .signal(SIGKILL)) {
                     [path = database.path as String] in
@@ -224,14 +224,14 @@ import TestSupport
                     let db = SecureDatabaseStore(
                         fullDatabasePath: path, configuration: configuration)
                     if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
-                        #expect(error.kind == .openFailed)
+                        check(error.kind, equals: .openFailed)
                     } else {
                         let count = try db.int("SELECT count(*) FROM t")
-                        #expect(count == expected)
+                        check(count, equals: expected)
                     }
                 }
             }
-            #expect(try database.openStore().int("SELECT count(*) FROM t") == 5)
+            try check(database.openStore().int("SELECT count(*) FROM t"), equals: 5)
         }
 
         // MARK: - Creations begun by another user
@@ -244,13 +244,13 @@ import TestSupport
                 try db.open(with: TemporaryDatabase.key) { _ in SuddenDeath.now() }
             }
             let names = try database.fileNames()
-            let lock = try #require(names.first { $0.hasSuffix(".lock") })
-            #expect(names.contains { $0.hasSuffix(".draft") })
+            let lock = try require(names.first { $0.hasSuffix(".lock") })
+            check(names.contains { $0.hasSuffix(".draft") })
             if !keepsLock {
                 try FileManager.default.removeItem(
                     at: database.directory.appendingPathComponent(lock))
             }
-            try #require(chmod(database.directory.path, directory) == 0)
+            try require(chmod(database.directory.path, directory) == 0)
             return try database.fileNames()
         }
 
@@ -266,10 +266,10 @@ import TestSupport
                 OtherUserTests.becomeNobody()
                 var removed: Bool?
                 let error = storageError { removed = try SecureDatabaseStore.remove(at: url) }
-                #expect(removed == removes, "\(error as Any)")
-                #expect(error?.code == code, "\(error as Any)")
+                check(removed, equals: removes, "\(error as Any)")
+                check(error?.code, equals: code, "\(error as Any)")
                 for word in words {
-                    #expect(error?.description.contains(word) == true, "\(error as Any)")
+                    check(error?.description.contains(word), equals: true, "\(error as Any)")
                 }
             }
         }
@@ -280,27 +280,27 @@ import TestSupport
             async throws
         {
             let names = try await makeRemains(0o777, keepsLock: true)
-            let lock = try #require(names.first { $0.hasSuffix(".lock") })
+            let lock = try require(names.first { $0.hasSuffix(".lock") })
             await removeAsNobody(mentioning: [lock, "another user", "cannot remove"], code: 14)
-            #expect(try database.fileNames() == names)
+            try check(database.fileNames(), equals: names)
             // The owner may remove it, since no process is creating it any more.
-            #expect(try SecureDatabaseStore.remove(at: database.url))
-            #expect(try database.fileNames() == [])
+            try check(SecureDatabaseStore.remove(at: database.url))
+            try check(database.fileNames(), equals: [])
         }
 
         @Test func `a draft that another user may not remove is an error, not a removal`()
             async throws
         {
             let names = try await makeRemains(0o1777, keepsLock: false)
-            let draft = try #require(names.first { $0.hasSuffix(".draft") })
+            let draft = try require(names.first { $0.hasSuffix(".draft") })
             await removeAsNobody(mentioning: [draft, "cannot remove"], code: 14)
-            #expect(try database.fileNames() == names)
+            try check(database.fileNames(), equals: names)
         }
 
         @Test func `a draft that another user may remove is removed`() async throws {
             _ = try await makeRemains(0o777, keepsLock: false)
             await removeAsNobody(true)
-            #expect(try database.fileNames() == [])
+            try check(database.fileNames(), equals: [])
             await removeAsNobody(false)
         }
     }

@@ -6,7 +6,7 @@ import TestSupport
 /// Paths that cannot hold a database.
 ///
 /// Each is a typed error, and nothing is created or changed there.
-@Suite(.timeLimit(.minutes(10))) struct PlaceTests {
+struct PlaceTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -43,8 +43,8 @@ import TestSupport
     @Test func `at most one missing directory is created`() throws {
         let error = try database.expectRefusal(
             .openFailed, path: directory + "/new/newer/test.db")
-        #expect(error?.description.contains("parent") == true)
-        #expect(try database.fileNames() == [])
+        check(error?.description.contains("parent"), equals: true)
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `a read-only store creates neither file nor directory`() throws {
@@ -57,9 +57,9 @@ import TestSupport
                 try db.open(with: TemporaryDatabase.key) { _ in TemporaryDatabase.Unexpected() }
             }
 
-            #expect(error?.kind == .openFailed)
-            #expect(error?.code == 14)
-            #expect(try database.fileNames() == [])
+            check(error?.kind, equals: .openFailed)
+            check(error?.code, equals: 14)
+            try check(database.fileNames(), equals: [])
         }
     }
 
@@ -77,7 +77,7 @@ import TestSupport
 
         try database.expectRefusal(.openFailed, mentioning: ["symbolic link"])
 
-        #expect(try database.fileNames() == ["test.db"])
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     @Test func `a symbolic link in the directory's path is followed`() throws {
@@ -89,7 +89,7 @@ import TestSupport
         try SecureDatabaseStore(fullDatabasePath: link.path + "/real.db")
             .open(with: TemporaryDatabase.key)
 
-        #expect(FileManager.default.fileExists(atPath: file))
+        check(FileManager.default.fileExists(atPath: file))
     }
 
     @Test func `a file with two hard links is refused under both names`() throws {
@@ -104,7 +104,7 @@ import TestSupport
     }
 
     @Test func `a FIFO is refused without waiting for its other end`() throws {
-        try #require(mkfifo(database.path, 0o600) == 0)
+        try require(mkfifo(database.path, 0o600) == 0)
 
         try database.expectRefusal(.openFailed, mentioning: ["not a regular file"])
     }
@@ -120,7 +120,7 @@ import TestSupport
             name.isEmpty
             ? "" : directory + "/" + name.replacingOccurrences(of: "<NUL>", with: "\0")
         try database.expectRefusal(.openFailed, path: path)
-        #expect(try database.fileNames() == [])
+        try check(database.fileNames(), equals: [])
     }
 
     @Test(arguments: [256, 1000, 5000, 100_000])
@@ -128,7 +128,7 @@ import TestSupport
         let name = String(repeating: "a", count: length)
         try database.expectRefusal(.openFailed, path: directory + "/" + name)
         try database.expectRefusal(.openFailed, path: directory + "/" + name + "/test.db")
-        #expect(try database.fileNames() == [])
+        try check(database.fileNames(), equals: [])
     }
 
     /// SQLite allows at most 512 bytes for a path.
@@ -146,7 +146,7 @@ import TestSupport
 
         let file = try makeFile(name)
 
-        #expect(try database.fileNames() == [name])
+        try check(database.fileNames(), equals: [name])
         try SecureDatabaseStore(fullDatabasePath: file).open(with: TemporaryDatabase.key)
     }
 
@@ -158,7 +158,7 @@ import TestSupport
     func `a file name may contain anything else`(_ name: String) throws {
         _ = try makeFile(name)
 
-        #expect(try database.fileNames().map { Array($0.utf8) } == [Array(name.utf8)])
+        try check(database.fileNames().map { Array($0.utf8) }, equals: [Array(name.utf8)])
     }
 
     @Test
@@ -172,7 +172,7 @@ import TestSupport
                 try FileManager.default.createDirectory(
                     atPath: "new", withIntermediateDirectories: true)
                 try db.open(with: TemporaryDatabase.key)
-                #expect(access(directory + "/relative.db", F_OK) == 0)
+                check(access(directory + "/relative.db", F_OK), equals: 0)
             }
         }
     }
@@ -186,6 +186,6 @@ import TestSupport
         try database.expectRefusal(.openFailed)
         let error = storageError { try database.store().open(with: TemporaryDatabase.key) }
 
-        #expect(error?.description.contains(suffix) == true)
+        check(error?.description.contains(suffix), equals: true)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Changing a file's key, completely or not at all.
-@Suite(.timeLimit(.minutes(60))) struct RekeyTests {
+struct RekeyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -74,20 +74,20 @@ import TestSupport
 
                 // The store remains usable.
                 try db.executeUpdate("INSERT INTO t VALUES ('after')")
-                #expect(try db.strings("SELECT x FROM t") == ["before", "after"])
+                try check(db.strings("SELECT x FROM t"), equals: ["before", "after"])
                 // Other stores can open it with the new key immediately.
                 let other = store(mode, database)
                 try new.open(other)
-                #expect(try other.int("SELECT count(*) FROM t") == 2)
+                try check(other.int("SELECT count(*) FROM t"), equals: 2)
                 other.close()
                 db.close()
-                #expect(
-                    storageError { try old.open(db) }?.kind == .authenticationFailed,
+                check(
+                    storageError { try old.open(db) }?.kind, equals: .authenticationFailed,
                     "\(old) to \(new)")
                 try new.open(db)
-                #expect(try db.strings("SELECT x FROM t") == ["before", "after"])
-                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
-                #expect(try database.fileNames().first == "test.db")
+                try check(db.strings("SELECT x FROM t"), equals: ["before", "after"])
+                try check(db.strings("PRAGMA cipher_integrity_check"), equals: [])
+                try check(database.fileNames().first, equals: "test.db")
             }
         }
     }
@@ -97,7 +97,7 @@ import TestSupport
         let db = try makeFile(.text("0"), mode)
         for key in ["1", "1", "2", "0", "0"] {
             try db.changeEncryptionKey(with: key)
-            #expect(try db.int("SELECT count(*) FROM t") == 2)
+            try check(db.int("SELECT count(*) FROM t"), equals: 2)
         }
         db.close()
         try db.open(with: "0")
@@ -113,14 +113,14 @@ import TestSupport
 
         let new = try Data(contentsOf: database.url)
 
-        try #require(new.count == old.count)
+        try require(new.count == old.count)
         for page in 0..<new.count / 4096 {
             let place = page * 4096 + 16..<(page + 1) * 4096
-            #expect(new[place] != old[place], "page \(page + 1)")
+            check(new[place] != old[place], "page \(page + 1)")
         }
-        #expect(try database.fileNames().allSatisfy { !$0.hasSuffix("-journal") })
+        try check(database.fileNames().allSatisfy { !$0.hasSuffix("-journal") })
         if mode == .wal {
-            #expect(try Data(contentsOf: URL(fileURLWithPath: database.path + "-wal")).isEmpty)
+            try check(Data(contentsOf: URL(fileURLWithPath: database.path + "-wal")).isEmpty)
         }
     }
 
@@ -130,7 +130,7 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (?)", values: [round])
             try db.changeEncryptionKey(with: "key \(round)")
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 5)
+        try check(db.int("SELECT count(*) FROM t"), equals: 5)
     }
 
     // MARK: - Progress
@@ -141,10 +141,10 @@ import TestSupport
         try db.executeUpdate("INSERT INTO t VALUES (zeroblob(12000000))")
         var seen: [FileProgress] = []
         try db.changeEncryptionKey(with: .passphrase("new")) { seen.append($0) }
-        #expect(seen.count > 10)
-        #expect(seen.map(\.completed) == seen.map(\.completed).sorted())
-        #expect(seen.last?.fraction == 1)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        check(seen.count > 10)
+        check(seen.map(\.completed), equals: seen.map(\.completed).sorted())
+        check(seen.last?.fraction, equals: 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     /// With a cache that must write pages out before the commit, and one that holds them all.
@@ -166,14 +166,14 @@ import TestSupport
                     if $0.fraction >= limit { throw CancellationError() }
                 }
             }
-            #expect(try db.int("SELECT count(*) FROM t") == 2)
+            try check(db.int("SELECT count(*) FROM t"), equals: 2)
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             try db.executeUpdate("DELETE FROM t WHERE x = 1")
             let other = store(mode)
-            #expect(
-                storageError { try other.open(with: new) }?.kind == .authenticationFailed)
+            check(
+                storageError { try other.open(with: new) }?.kind, equals: .authenticationFailed)
             try other.open(with: TemporaryDatabase.key)
-            #expect(try other.verifyIntegrity().isSound)
+            try check(other.verifyIntegrity().isSound)
         }
         // After the commit it is too late.
         try db.changeEncryptionKey(with: .raw(SecretBytes(copying: new))) {
@@ -181,7 +181,7 @@ import TestSupport
         }
         db.close()
         try db.open(with: new)
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
     }
 
     // MARK: - Refusals
@@ -192,17 +192,17 @@ import TestSupport
         sourceLocation: SourceLocation = #_sourceLocation, _ change: () throws -> Void
     ) throws {
         let error = storageError(change)
-        #expect(error?.kind == .encryptionKeyChangeFailed, sourceLocation: sourceLocation)
+        check(error?.kind, equals: .encryptionKeyChangeFailed, sourceLocation: sourceLocation)
         let text = error?.description ?? "no error"
         if let word {
-            #expect(text.contains(word), sourceLocation: sourceLocation)
+            check(text.contains(word), sourceLocation: sourceLocation)
         }
-        #expect(!text.contains("secret"), sourceLocation: sourceLocation)
-        #expect(db.isOpen(), sourceLocation: sourceLocation)
-        #expect(try db.int("SELECT count(*) FROM t") == 2, sourceLocation: sourceLocation)
+        check(!text.contains("secret"), sourceLocation: sourceLocation)
+        check(db.isOpen(), sourceLocation: sourceLocation)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2, sourceLocation: sourceLocation)
         let other = store(mode)
         try old.open(other)
-        #expect(try other.int("SELECT count(*) FROM t") == 2, sourceLocation: sourceLocation)
+        try check(other.int("SELECT count(*) FROM t"), equals: 2, sourceLocation: sourceLocation)
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -214,11 +214,11 @@ import TestSupport
         try expectFailure(db, old: .text("old"), mode: mode, mentioning: "transaction") {
             try db.changeEncryptionKey(with: "secret")
         }
-        #expect(try db.isInTransaction())
+        try check(db.isInTransaction())
         try db.executeUpdate("INSERT INTO t VALUES (3)")
         try db.commit()
         try db.changeEncryptionKey(with: "new")
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -227,13 +227,13 @@ import TestSupport
     {
         let db = try makeFile(.text("old"), mode)
         let rs = try db.executeQuery("SELECT x FROM t ORDER BY length(x)")
-        #expect(try rs.next())
+        try check(rs.next())
         try expectFailure(db, old: .text("old"), mode: mode, mentioning: "result set") {
             try db.changeEncryptionKey(with: "secret")
         }
-        #expect(rs.string(forColumnIndex: 0) == "row")
-        #expect(try rs.next())
-        #expect(rs.data(forColumnIndex: 0)?.count == 20000)
+        check(rs.string(forColumnIndex: 0), equals: "row")
+        try check(rs.next())
+        check(rs.data(forColumnIndex: 0)?.count, equals: 20000)
         rs.close()
         try db.changeEncryptionKey(with: "new")
     }
@@ -258,8 +258,8 @@ import TestSupport
             error = storageError { try db.changeEncryptionKey(with: "new") }
             return true
         }
-        #expect(error?.kind == .encryptionKeyChangeFailed)
-        #expect(error?.description.contains("batch is running") == true)
+        check(error?.kind, equals: .encryptionKeyChangeFailed)
+        check(error?.description.contains("batch is running"), equals: true)
         try db.changeEncryptionKey(with: "new")
     }
 
@@ -279,11 +279,12 @@ import TestSupport
         let db = try makeFile(.text("old"), .wal)
         db.close()
         for key in ["new", ""] {
-            #expect(storageError { try db.changeEncryptionKey(with: key) } == .closed)
+            check(storageError { try db.changeEncryptionKey(with: key) }, equals: .closed)
         }
         for length in [32, 31] {
-            #expect(
-                storageError { try db.changeEncryptionKey(with: Data(count: length)) } == .closed)
+            check(
+                storageError { try db.changeEncryptionKey(with: Data(count: length)) },
+                equals: .closed)
         }
     }
 
@@ -302,11 +303,11 @@ import TestSupport
         try other.executeUpdate("UPDATE t SET x = 'other' WHERE x = 'row'")
 
         let error = storageError { try db.changeEncryptionKey(with: "secret") }
-        #expect(error?.kind == .encryptionKeyChangeFailed)
-        #expect(error?.code == 5)
+        check(error?.kind, equals: .encryptionKeyChangeFailed)
+        check(error?.code, equals: 5)
 
         try other.commit()
-        #expect(try db.int("SELECT count(*) FROM t WHERE x = 'other'") == 1)
+        try check(db.int("SELECT count(*) FROM t WHERE x = 'other'"), equals: 1)
         other.close()
         try db.changeEncryptionKey(with: "new")
     }
@@ -327,28 +328,28 @@ import TestSupport
         let reader = store(mode)
         try reader.open(with: "old")
         try reader.beginDeferredTransaction()
-        #expect(try reader.int("SELECT count(*) FROM t") == 2)
+        try check(reader.int("SELECT count(*) FROM t"), equals: 2)
 
         let error = storageError { try db.changeEncryptionKey(with: "new") }
 
         switch mode {
         case .wal:
-            #expect(error == nil)
-            #expect(recorder.lines.contains { $0.contains("pages under the old key") })
+            check(error == nil)
+            check(recorder.lines.contains { $0.contains("pages under the old key") })
         case .delete:
-            #expect(error?.kind == .encryptionKeyChangeFailed)
-            #expect(error?.code == 5)
-            #expect(try !db.isInTransaction())
+            check(error?.kind, equals: .encryptionKeyChangeFailed)
+            check(error?.code, equals: 5)
+            try check(!db.isInTransaction())
         }
-        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2)
         reader.close()
         try db.executeUpdate("INSERT INTO t VALUES (3)")
         db.close()
         let (right, wrong) = error == nil ? ("new", "old") : ("old", "new")
-        #expect(storageError { try db.open(with: wrong) }?.kind == .authenticationFailed)
+        check(storageError { try db.open(with: wrong) }?.kind, equals: .authenticationFailed)
         try db.open(with: right)
-        #expect(try db.int("SELECT count(*) FROM t") == 3)
-        #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+        try check(db.int("SELECT count(*) FROM t"), equals: 3)
+        try check(db.strings("PRAGMA cipher_integrity_check"), equals: [])
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -363,8 +364,8 @@ import TestSupport
         let error = storageError {
             try db.changeEncryptionKey(with: "x'\(hex("ab", 32))\(hex("77", 16))'")
         }
-        #expect(error?.kind == .encryptionKeyChangeFailed)
-        #expect("\(error, default: "none")".contains("keeps its salt"))
+        check(error?.kind, equals: .encryptionKeyChangeFailed)
+        check("\(error, default: "none")".contains("keeps its salt"))
         try db.changeEncryptionKey(with: "x'\(hex("ab", 32))\(hex("5e", 16))'")
 
         db.close()
@@ -394,7 +395,7 @@ import TestSupport
                     isFirst = (new == Key.allKinds[1]) as Bool,
                     delay = moment.next() as Int
                 ] in
-                let mode = try #require(JournalMode(rawValue: mode))
+                let mode = try require(JournalMode(rawValue: mode))
                 try RekeyTests.rekey(path, mode, to: Key.allKinds[isFirst ? 1 : 0]) {
                     SuddenDeath.after(microseconds: delay)
                 }
@@ -431,11 +432,11 @@ import TestSupport
                             limit = limit as Int, round = round as Int
                         ] in
                         SuddenDeath.whenAFileGrows(beyond: limit)
-                        let mode = try #require(JournalMode(rawValue: mode))
+                        let mode = try require(JournalMode(rawValue: mode))
                         try RekeyTests.rekey(path, mode, to: Key.allKinds[round == 0 ? 1 : 0])
                     }
                     let found = try checkOneKey(database, mode, [.text("old"), new])
-                    #expect(found == .text("old"), "\(part) %")
+                    check(found, equals: .text("old"), "\(part) %")
                 }
             }
         }
@@ -477,21 +478,23 @@ import TestSupport
         for key in keys {
             let db = store(mode, database)
             if let error = storageError({ try key.open(db) }) {
-                #expect(error.kind == .authenticationFailed, sourceLocation: sourceLocation)
+                check(error.kind, equals: .authenticationFailed, sourceLocation: sourceLocation)
                 continue
             }
             right.append(key)
-            #expect(try db.int("SELECT count(*) FROM t") == 1000, sourceLocation: sourceLocation)
+            try check(
+                db.int("SELECT count(*) FROM t"), equals: 1000, sourceLocation: sourceLocation)
             // The check reads only the main file.
             try db.checkpoint(.truncate)
-            #expect(
-                try db.strings("PRAGMA cipher_integrity_check") == [],
+            try check(
+                db.strings("PRAGMA cipher_integrity_check"), equals: [],
                 sourceLocation: sourceLocation)
-            #expect(
-                try db.strings("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
+            try check(
+                db.strings("PRAGMA integrity_check"), equals: ["ok"], sourceLocation: sourceLocation
+            )
             try db.executeUpdate("UPDATE t SET x = 'changed' WHERE x = 'row'")
         }
-        #expect(right.count == 1, "\(right)", sourceLocation: sourceLocation)
+        check(right.count, equals: 1, "\(right)", sourceLocation: sourceLocation)
         return right.first
     }
 
@@ -512,7 +515,7 @@ import TestSupport
                         spare = spare as Int
                     ] in
                     var configuration = SecureDatabaseConfiguration()
-                    configuration.journalMode = try #require(.init(rawValue: mode))
+                    configuration.journalMode = try require(.init(rawValue: mode))
                     let db = SecureDatabaseStore(
                         fullDatabasePath: disk + "/test.db", configuration: configuration)
                     try db.open(with: TemporaryDatabase.key)
@@ -528,19 +531,20 @@ import TestSupport
 
                     let error = storageError { try db.changeEncryptionKey(with: newKey) }
 
-                    #expect(error?.kind == .encryptionKeyChangeFailed)
-                    #expect(db.isOpen())
+                    check(error?.kind, equals: .encryptionKeyChangeFailed)
+                    check(db.isOpen())
                     let count = "SELECT count(*) FROM t WHERE length(x) = 50000"
-                    #expect(try db.int(count) == 10)
+                    try check(db.int(count), equals: 10)
                     db.close()
-                    #expect(
-                        storageError { try db.open(with: newKey) }?.kind == .authenticationFailed)
+                    check(
+                        storageError { try db.open(with: newKey) }?.kind,
+                        equals: .authenticationFailed)
                     try ballast.remove()
                     try db.open(with: TemporaryDatabase.key)
-                    #expect(try db.int(count) == 10)
-                    #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+                    try check(db.int(count), equals: 10)
+                    try check(db.strings("PRAGMA cipher_integrity_check"), equals: [])
                     try db.changeEncryptionKey(with: "new")
-                    #expect(try db.int(count) == 10)
+                    try check(db.int(count), equals: 10)
                 }
             }
         }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Finding, measuring and removing a closed database.
-@Suite(.timeLimit(.minutes(10))) struct RemovalTests {
+struct RemovalTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     private let database: TemporaryDatabase
@@ -27,56 +27,58 @@ import TestSupport
             storageError { try SecureDatabaseStore.remove(at: url) },
             storageError { try SecureDatabaseStore.move(at: url, to: target) },
         ] {
-            #expect(error?.kind == .backingStoreError, sourceLocation: sourceLocation)
-            #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
-            #expect(
-                error?.description.contains(word) == true, "\(error as Any)",
+            check(error?.kind, equals: .backingStoreError, sourceLocation: sourceLocation)
+            check(error?.code, equals: code, "\(error as Any)", sourceLocation: sourceLocation)
+            check(
+                error?.description.contains(word), equals: true, "\(error as Any)",
                 sourceLocation: sourceLocation)
         }
-        #expect(
-            try DirectorySnapshot(of: database.directory) == before, sourceLocation: sourceLocation)
+        try check(
+            DirectorySnapshot(of: database.directory), equals: before,
+            sourceLocation: sourceLocation)
     }
 
     // MARK: - Existence
 
     @Test func `a database exists from its first open to its removal`() throws {
-        #expect(!SecureDatabaseStore.exists(at: database.url))
+        check(!SecureDatabaseStore.exists(at: database.url))
         let db = try database.openStore()
-        #expect(SecureDatabaseStore.exists(at: database.url))
+        check(SecureDatabaseStore.exists(at: database.url))
         db.close()
-        #expect(SecureDatabaseStore.exists(at: database.url))
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(!SecureDatabaseStore.exists(at: database.url))
-        #expect(try !SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames() == [])
+        check(SecureDatabaseStore.exists(at: database.url))
+        try check(SecureDatabaseStore.remove(at: database.url))
+        check(!SecureDatabaseStore.exists(at: database.url))
+        try check(!SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `a file that is not a database does not count as existing`() throws {
         let directory = database.directory
-        #expect(!SecureDatabaseStore.exists(at: directory))
-        #expect(
+        check(!SecureDatabaseStore.exists(at: directory))
+        check(
             !SecureDatabaseStore.exists(at: directory.appendingPathComponent("none/test.db")))
         try write(100, "-wal")
-        #expect(!SecureDatabaseStore.exists(at: database.url))
+        check(!SecureDatabaseStore.exists(at: database.url))
         for count in 0...1 {
             try write(count)
-            #expect(!SecureDatabaseStore.exists(at: database.url))
+            check(!SecureDatabaseStore.exists(at: database.url))
         }
         try write(2)
-        #expect(SecureDatabaseStore.exists(at: database.url))
+        check(SecureDatabaseStore.exists(at: database.url))
         let link = directory.appendingPathComponent("link.db")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: database.url)
-        #expect(!SecureDatabaseStore.exists(at: link))
+        check(!SecureDatabaseStore.exists(at: link))
     }
 
     @Test func `only file URLs name files`() throws {
         try write(100)
-        let url = try #require(URL(string: "https://example.org\(database.path)"))
-        #expect(!SecureDatabaseStore.exists(at: url))
+        let url = try require(URL(string: "https://example.org\(database.path)"))
+        check(!SecureDatabaseStore.exists(at: url))
         try expectRefusal(code: 21, mentioning: "not a file URL", of: url)
-        #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: url) }?.code == 21)
-        #expect(
-            storageError { try SecureDatabaseStore.move(at: database.url, to: url) }?.code == 21)
+        check(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: url) }?.code, equals: 21)
+        check(
+            storageError { try SecureDatabaseStore.move(at: database.url, to: url) }?.code,
+            equals: 21)
     }
 
     // MARK: - Size
@@ -88,35 +90,36 @@ import TestSupport
         for name in try database.fileNames() {
             sum += try Data(contentsOf: database.directory.appendingPathComponent(name)).count
         }
-        #expect(try database.fileNames() == ["test.db", "test.db-shm", "test.db-wal"])
-        #expect(try db.sizeOnDisk() == sum)
-        #expect(try SecureDatabaseStore.sizeOnDisk(at: database.url) == sum)
+        try check(database.fileNames(), equals: ["test.db", "test.db-shm", "test.db-wal"])
+        try check(db.sizeOnDisk(), equals: sum)
+        try check(SecureDatabaseStore.sizeOnDisk(at: database.url), equals: sum)
         db.close()
-        #expect(
-            try SecureDatabaseStore.sizeOnDisk(at: database.url)
-                == Data(contentsOf: database.url).count)
-        #expect(storageError { _ = try db.sizeOnDisk() } == .closed)
+        try check(
+            SecureDatabaseStore.sizeOnDisk(at: database.url),
+            equals: Data(contentsOf: database.url).count)
+        check(storageError { _ = try db.sizeOnDisk() }, equals: .closed)
         try SecureDatabaseStore.remove(at: database.url)
-        #expect(
-            storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: database.url) }?.code == 14)
+        check(
+            storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: database.url) }?.code,
+            equals: 14)
         let none = database.directory.appendingPathComponent("none/test.db")
-        #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: none) }?.code == 14)
+        check(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: none) }?.code, equals: 14)
     }
 
     // MARK: - Removal
 
     @Test func `side files are removed, with the file or alone, and other files stay`() throws {
         for suffix in ["", "-wal", "-shm", "-journal", ".bak"] { try write(100, suffix) }
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames() == ["test.db.bak"])
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames(), equals: ["test.db.bak"])
         try write(100, "-wal")
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames() == ["test.db.bak"])
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames(), equals: ["test.db.bak"])
     }
 
     @Test func `a file of 0 bytes is removed, as the error of open advises`() throws {
         try write(0)
-        #expect(try SecureDatabaseStore.remove(at: database.url))
+        try check(SecureDatabaseStore.remove(at: database.url))
         try database.openStore().close()
     }
 
@@ -126,9 +129,9 @@ import TestSupport
                 SuddenDeath.now()
             }
         }
-        #expect(try !database.fileNames().isEmpty)
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames() == [])
+        try check(!database.fileNames().isEmpty)
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `a directory, a symbolic link and a hard link are refused`() throws {
@@ -152,9 +155,9 @@ import TestSupport
             $0.isReadOnly = isReadOnly
         }
         try expectRefusal(code: 5, mentioning: "this process")
-        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
         db.close()
-        #expect(try SecureDatabaseStore.remove(at: database.url))
+        try check(SecureDatabaseStore.remove(at: database.url))
     }
 
     @Test func `a pool's file is refused until the pool is closed`() throws {
@@ -162,7 +165,7 @@ import TestSupport
         _ = try pool.read { try $0.int("SELECT 1") }
         try expectRefusal(code: 5, mentioning: "this process")
         pool.close()
-        #expect(try SecureDatabaseStore.remove(at: database.url))
+        try check(SecureDatabaseStore.remove(at: database.url))
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -180,19 +183,19 @@ import TestSupport
                 storageError { try SecureDatabaseStore.remove(at: url) },
                 storageError { try SecureDatabaseStore.move(at: url, to: target) },
             ] {
-                #expect(error?.kind == .backingStoreError)
-                #expect(error?.code == 5)
-                #expect(error?.description.contains("another process") == true)
+                check(error?.kind, equals: .backingStoreError)
+                check(error?.code, equals: 5)
+                check(error?.description.contains("another process"), equals: true)
             }
         }
-        #expect(try database.fileNames() == before)
+        try check(database.fileNames(), equals: before)
         if mode == .delete { try db.commit() }
         db.close()
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let wasThere = try SecureDatabaseStore.remove(at: URL(fileURLWithPath: path))
-            #expect(wasThere)
+            check(wasThere)
         }
-        #expect(try database.fileNames() == [])
+        try check(database.fileNames(), equals: [])
     }
 
     @Test func `removing needs no key, and drops no lock of another connection`() throws {
@@ -201,13 +204,13 @@ import TestSupport
         try db.beginExclusiveTransaction()
         try database.openStore().close()
         try SecureDatabaseStore.remove(at: database.url)
-        #expect(storageError { try SecureDatabaseStore.remove(at: other.url) }?.code == 5)
+        check(storageError { try SecureDatabaseStore.remove(at: other.url) }?.code, equals: 5)
         // The lock is still held, as the shell, another process, sees.
         if SQLCipherShell.isInstalled {
             let shell = try SQLCipherShell(
                 other.path, key: "x'\(TemporaryDatabase.key.hex)'",
                 "SELECT count(*) FROM sqlite_schema;")
-            #expect(shell.errors.contains("locked"))
+            check(shell.errors.contains("locked"))
         }
         try db.commit()
     }
@@ -225,13 +228,14 @@ import TestSupport
             let names = try database.fileNames().filter { !$0.hasPrefix(".") }
             left.append(names)
             if SecureDatabaseStore.exists(at: database.url) {
-                #expect(try database.openStore().int(KilledDatabase.count) == KilledDatabase.rows)
+                try check(
+                    database.openStore().int(KilledDatabase.count), equals: KilledDatabase.rows)
             } else if !names.isEmpty {
                 let error = storageError { try database.store().open(with: TemporaryDatabase.key) }
-                #expect(error?.kind == .openFailed)
+                check(error?.kind, equals: .openFailed)
             }
             try SecureDatabaseStore.remove(at: database.url)
-            #expect(try database.fileNames().filter { !$0.hasSuffix(".lock") } == [])
+            try check(database.fileNames().filter { !$0.hasSuffix(".lock") }, equals: [])
         }
         SuddenDeath.report("removal: the kills left \(left.map(\.count))")
     }

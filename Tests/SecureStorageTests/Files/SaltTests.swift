@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Files with a plaintext header, whose salt is stored in a separate file.
-@Suite(.timeLimit(.minutes(10))) struct SaltTests {
+struct SaltTests {
     private let database: TemporaryDatabase
     private var salt: URL { database.directory.appendingPathComponent("test.db-salt") }
     private static let header = Data("SQLite format 3\0".utf8)
@@ -32,8 +32,8 @@ import TestSupport
     }
 
     private func expectStored(_ db: SecureDatabaseStore) throws {
-        #expect(try db.strings("SELECT x FROM t") == ["stored"])
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.strings("SELECT x FROM t"), equals: ["stored"])
+        try check(db.verifyIntegrity().isSound)
         db.close()
     }
 
@@ -66,7 +66,7 @@ import TestSupport
             }
         }
         // The page's size, the version to read, and the three fractions.
-        #expect(damaged >= 6 * 3)
+        check(damaged >= 6 * 3)
     }
 
     @Test func `a file with a plaintext header opens a thousand times`() throws {
@@ -77,10 +77,10 @@ import TestSupport
             db.close()
         }
         try expectStored(open())
-        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
-        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        try check(Data(contentsOf: database.url).prefix(16), equals: Self.header)
+        try check(database.fileNames(), equals: ["test.db", "test.db-salt"])
         let mode = try FileManager.default.attributesOfItem(atPath: salt.path)[.posixPermissions]
-        #expect(mode as? Int == 0o600)
+        check(mode as? Int, equals: 0o600)
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
@@ -93,14 +93,14 @@ import TestSupport
         db.close()
         try expectStored(open(key) { $0.journalMode = mode })
         let error = storageError { _ = try open(.passphrase("wrong")) { $0.journalMode = mode } }
-        #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "")")
+        check(error?.kind, equals: .authenticationFailed, "\(error?.description ?? "")")
     }
 
     @Test func `the salt file holds the engine's salt`() throws {
         try makeFile()
         let db = try open()
-        let known = try #require(try db.strings("PRAGMA cipher_salt").first ?? nil)
-        #expect(try String(contentsOf: salt, encoding: .utf8).contains("\n\(known)\n"))
+        let known = try require(db.strings("PRAGMA cipher_salt").first ?? nil)
+        try check(String(contentsOf: salt, encoding: .utf8).contains("\n\(known)\n"))
     }
 
     @Test func `a re-key keeps the salt`() throws {
@@ -109,9 +109,9 @@ import TestSupport
         let db = try open()
         try db.changeEncryptionKey(with: Data(repeating: 9, count: 32))
         db.close()
-        #expect(try Data(contentsOf: salt) == before)
+        try check(Data(contentsOf: salt), equals: before)
         try expectStored(open(.raw(SecretBytes(copying: Data(repeating: 9, count: 32)))))
-        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
+        try check(Data(contentsOf: database.url).prefix(16), equals: Self.header)
     }
 
     @Test func `a copy opens elsewhere with its salt file, and not without it`() throws {
@@ -121,10 +121,10 @@ import TestSupport
         let copy = directory.appendingPathComponent("copy.db")
         try FileManager.default.copyItem(at: database.url, to: copy)
         let error = storageError { _ = try open(at: copy) }
-        #expect(error?.kind == .openFailed)
-        #expect(error?.description.contains("salt file -salt is missing") == true)
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["copy.db"])
+        check(error?.kind, equals: .openFailed)
+        check(error?.description.contains("salt file -salt is missing"), equals: true)
+        try check(
+            FileManager.default.contentsOfDirectory(atPath: directory.path), equals: ["copy.db"])
         try FileManager.default.copyItem(
             at: salt, to: directory.appendingPathComponent("copy.db-salt"))
         try expectStored(open(at: copy))
@@ -150,7 +150,7 @@ import TestSupport
                 }
             }
         }
-        #expect(try open().int("SELECT count(*) FROM t") == 6)
+        try check(open().int("SELECT count(*) FROM t"), equals: 6)
     }
 
     // MARK: - Lost and found
@@ -162,16 +162,16 @@ import TestSupport
         try FileManager.default.removeItem(at: salt)
         let before = try DirectorySnapshot(of: database.directory)
         let error = storageError { _ = try open() }
-        #expect(error?.kind == .openFailed)
-        #expect(error?.description.contains("-salt is missing") == true)
+        check(error?.kind, equals: .openFailed)
+        check(error?.description.contains("-salt is missing"), equals: true)
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)), cipher: cipher
         )
-        #expect(diagnosis.finding == .plaintextHeader)
-        #expect(diagnosis.reasons.contains { $0.contains("-salt is missing") })
-        #expect(try DirectorySnapshot(of: database.directory) == before)
+        check(diagnosis.finding, equals: .plaintextHeader)
+        check(diagnosis.reasons.contains { $0.contains("-salt is missing") })
+        try check(DirectorySnapshot(of: database.directory), equals: before)
     }
 
     @Test func `a damaged salt file is distinguished from a missing one and a wrong key`() throws {
@@ -182,12 +182,12 @@ import TestSupport
             damaged[position] ^= 1
             try damaged.write(to: salt)
             let error = storageError { _ = try open() }
-            #expect(error?.code == 11, "byte \(position)")
-            #expect(error?.description.contains("-salt is damaged") == true, "byte \(position)")
+            check(error?.code, equals: 11, "byte \(position)")
+            check(error?.description.contains("-salt is damaged"), equals: true, "byte \(position)")
         }
         for length in 0..<whole.count {
             try whole.prefix(length).write(to: salt)
-            #expect(storageError { _ = try open() }?.code == 11, "\(length) bytes")
+            check(storageError { _ = try open() }?.code, equals: 11, "\(length) bytes")
         }
         try whole.write(to: salt)
         try expectStored(open())
@@ -197,7 +197,7 @@ import TestSupport
         try makeFile()
         let whole = try Data(contentsOf: salt)
         let db = try open()
-        let known = try #require(try db.strings("PRAGMA cipher_salt").first ?? nil)
+        let known = try require(db.strings("PRAGMA cipher_salt").first ?? nil)
         db.close()
         let bytes = stride(from: 0, to: 32, by: 2).compactMap {
             UInt8(known.dropFirst($0).prefix(2), radix: 16)
@@ -207,7 +207,7 @@ import TestSupport
             try FileManager.default.removeItem(at: salt)
             try damage?.write(to: salt)
             try expectStored(open(key))
-            #expect(try Data(contentsOf: salt) == whole)
+            try check(Data(contentsOf: salt), equals: whole)
             try expectStored(open())
         }
     }
@@ -222,7 +222,7 @@ import TestSupport
         // After a block that closes the writer, the next block reopens it.
         try pool.writeWithoutTransaction { $0.close() }
         try pool.write { try $0.executeUpdate("UPDATE t SET x = 'stored'") }
-        #expect(try Data(contentsOf: salt) == whole)
+        try check(Data(contentsOf: salt), equals: whole)
     }
 
     @Test func `a salt whose file is missing is not replaced`() throws {
@@ -230,13 +230,13 @@ import TestSupport
         let file = try Data(contentsOf: database.url)
         try FileManager.default.removeItem(at: database.url)
         let error = storageError { _ = try open() }
-        #expect(error?.description.contains("its salt file -salt exists") == true)
+        check(error?.description.contains("its salt file -salt exists"), equals: true)
         try file.write(to: database.url)
         try expectStored(open())
         // remove(at:) removes it with the rest.
         try FileManager.default.removeItem(at: database.url)
-        #expect(try SecureDatabaseStore.remove(at: database.url))
-        #expect(try database.fileNames().isEmpty)
+        try check(SecureDatabaseStore.remove(at: database.url))
+        try check(database.fileNames().isEmpty)
         try makeFile()
     }
 
@@ -250,7 +250,7 @@ import TestSupport
         func line(_ text: String) -> String {
             String(text.split(separator: "\n")[1])
         }
-        #expect(line(first) != line(second))
+        check(line(first) != line(second))
         for lines in [[line(first), line(second)], [line(second), line(first)]] {
             try file.write(to: database.url)
             let body = "SecureStorage salt 1\n" + lines.map { $0 + "\n" }.joined()
@@ -258,7 +258,7 @@ import TestSupport
             try (body + "sha256 \(sum)\n").write(to: salt, atomically: false, encoding: .utf8)
             try expectStored(open())
             // From now on it is the only one.
-            #expect(try String(contentsOf: salt, encoding: .utf8) == first)
+            try check(String(contentsOf: salt, encoding: .utf8), equals: first)
         }
     }
 
@@ -270,8 +270,8 @@ import TestSupport
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)), cipher: cipher
         )
-        #expect(diagnosis.finding == .plaintextHeader)
-        #expect(diagnosis.reasons.contains { $0.contains("the salt is not the file's") })
+        check(diagnosis.finding, equals: .plaintextHeader)
+        check(diagnosis.reasons.contains { $0.contains("the salt is not the file's") })
     }
 
     // MARK: - Operations on the file
@@ -279,12 +279,12 @@ import TestSupport
     @Test func `the salt file is moved, removed and measured with its file`() throws {
         try makeFile()
         let sizes = try [database.url, salt].map { try Data(contentsOf: $0).count }
-        #expect(try SecureDatabaseStore.sizeOnDisk(at: database.url) == sizes.reduce(0, +))
+        try check(SecureDatabaseStore.sizeOnDisk(at: database.url), equals: sizes.reduce(0, +))
         try SecureDatabaseStore.move(at: database.url, to: other("moved.db"))
-        #expect(try database.fileNames() == ["moved.db", "moved.db-salt"])
+        try check(database.fileNames(), equals: ["moved.db", "moved.db-salt"])
         try expectStored(open(at: other("moved.db")))
         try SecureDatabaseStore.remove(at: other("moved.db"))
-        #expect(try database.fileNames().isEmpty)
+        try check(database.fileNames().isEmpty)
     }
 
     @Test func `copies have their own salt file, even when they replace a file`() throws {
@@ -310,7 +310,7 @@ import TestSupport
             }
         }
         db.close()
-        #expect(try database.fileNames().count == 10)
+        try check(database.fileNames().count, equals: 10)
     }
 
     @Test func `a plaintext header is added in place, and removed again`() throws {
@@ -320,18 +320,18 @@ import TestSupport
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-        let old = try #require(
-            try SecureDatabaseStore.migrate(at: database.url, key: key, to: cipher))
-        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
+        let old = try require(
+            SecureDatabaseStore.migrate(at: database.url, key: key, to: cipher))
+        try check(Data(contentsOf: database.url).prefix(16), equals: Self.header)
         try expectStored(
             database.openStore { $0.cipher = cipher })
         try SecureDatabaseStore.remove(at: old)
 
         let before = try Data(contentsOf: salt)
-        let kept = try #require(
-            try SecureDatabaseStore.migrate(at: database.url, key: key, from: cipher))
-        #expect(try database.fileNames() == ["test.db", "test.db.old", "test.db.old-salt"])
-        #expect(try Data(contentsOf: URL(fileURLWithPath: kept.path + "-salt")) == before)
+        let kept = try require(
+            SecureDatabaseStore.migrate(at: database.url, key: key, from: cipher))
+        try check(database.fileNames(), equals: ["test.db", "test.db.old", "test.db.old-salt"])
+        try check(Data(contentsOf: URL(fileURLWithPath: kept.path + "-salt")), equals: before)
         try expectStored(try database.openStore())
         let oldStore = SecureDatabaseStore(
             url: kept, configuration: database.store { $0.cipher = cipher }.configuration)

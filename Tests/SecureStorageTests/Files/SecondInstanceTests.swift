@@ -4,7 +4,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct SecondInstanceTests {
+struct SecondInstanceTests {
     private let database: TemporaryDatabase
 
     init() throws {
@@ -23,16 +23,16 @@ import TestSupport
     }
 
     @Test func `a second store on an open file is reported by default`() throws {
-        #expect(SecureDatabaseConfiguration().secondInstance == .reported)
+        check(SecureDatabaseConfiguration().secondInstance, equals: .reported)
         let (first, second) = (LogRecorder(), LogRecorder())
         let one = store(.reported, first)
         try one.open(with: TemporaryDatabase.key)
         let other = store(.reported, second)
         try other.open(with: TemporaryDatabase.key)
-        #expect(first.warnings.isEmpty)
-        #expect(second.warnings.count == 1)
-        #expect(second.warnings.first?.contains(database.path) == true)
-        #expect(try other.int("SELECT 1") == 1)
+        check(first.warnings.isEmpty)
+        check(second.warnings.count, equals: 1)
+        check(second.warnings.first?.contains(database.path), equals: true)
+        try check(other.int("SELECT 1"), equals: 1)
     }
 
     @Test func `a second pool is refused if configured so`() throws {
@@ -44,13 +44,13 @@ import TestSupport
             fullDatabasePath: database.directory.path + "/../"
                 + database.directory.lastPathComponent + "/test.db", configuration: configuration)
         let error = storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }
-        #expect(error?.code == 21)
-        #expect("\(error as Any)".contains("already"))
-        #expect(!pool.isOpen())
+        check(error?.code, equals: 21)
+        check("\(error as Any)".contains("already"))
+        check(!pool.isOpen())
         one.close()
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { try $0.int("SELECT 1") } == 1)
-        #expect(storageError { try one.open(with: TemporaryDatabase.key) }?.code == 21)
+        try check(pool.read { try $0.int("SELECT 1") }, equals: 1)
+        check(storageError { try one.open(with: TemporaryDatabase.key) }?.code, equals: 21)
     }
 
     @Test func `a store that was closed, released or could not be opened is not an instance`()
@@ -61,7 +61,7 @@ import TestSupport
             try released.open(with: TemporaryDatabase.key)
         }
         let wrong = store(.refused)
-        #expect(storageError { try wrong.open(with: Data(count: 32)) } != nil)
+        check(storageError { try wrong.open(with: Data(count: 32)) } != nil)
         let closed = store(.refused)
         try closed.open(with: TemporaryDatabase.key)
         try closed.open(with: TemporaryDatabase.key)
@@ -73,7 +73,7 @@ import TestSupport
         let one = store(.refused)
         try one.open(with: TemporaryDatabase.key)
         try one.changeEncryptionKey(with: "new")
-        #expect(storageError { try store(.refused).open(with: "new") }?.code == 21)
+        check(storageError { try store(.refused).open(with: "new") }?.code, equals: 21)
     }
 
     @Test func `readers and several queues of one store are not second instances`() throws {
@@ -87,15 +87,15 @@ import TestSupport
         try reader.open(with: TemporaryDatabase.key)
         for _ in 0..<2 {
             let queue = SecureDatabaseQueue(databaseStore: one)
-            #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
+            try check(queue.inDatabase { try $0.int("SELECT 1") }, equals: 1)
         }
         reader.close()
         one.close()
         let pool = SecureDatabasePool(
             url: database.url, configuration: one.configuration)
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { try $0.int("SELECT 1") } == 1)
-        #expect(log.warnings.isEmpty)
+        try check(pool.read { try $0.int("SELECT 1") }, equals: 1)
+        check(log.warnings.isEmpty)
     }
 
     @Test func `only one of many threads opens a file that may be open once`() throws {
@@ -109,6 +109,6 @@ import TestSupport
             gate.pass()
             mine.close()
         }
-        #expect(opened.current == 1)
+        check(opened.current, equals: 1)
     }
 }

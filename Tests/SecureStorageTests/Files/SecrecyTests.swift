@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// No plaintext reaches a file, whatever its name.
-@Suite struct SecrecyTests {
+struct SecrecyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -17,8 +17,8 @@ import TestSupport
         try Fixture.copy("plaintext.db", to: database)
         let places = try Marker.places(
             in: [database.directory.path], patterns: [Data("written by SQLite".utf8)])
-        #expect(places.contains(database.path))
-        #expect(try Marker.places(in: [database.directory.path]).isEmpty)
+        check(places.contains(database.path))
+        try check(Marker.places(in: [database.directory.path]).isEmpty)
     }
 
     #if os(Linux)
@@ -29,7 +29,7 @@ import TestSupport
                 unlink(path)
                 write(descriptor, Marker.text, Marker.text.utf8.count)
                 let places = try Marker.placesInOpenFiles()
-                #expect(places == ["/proc/self/fd/\(descriptor)"])
+                check(places, equals: ["/proc/self/fd/\(descriptor)"])
             }
         }
     #endif
@@ -46,10 +46,10 @@ import TestSupport
             setenv("SQLITE_TMPDIR", temporary, 1)
             try SecrecyTests.workWithMarkers(path, mode, temporary, dies: false)
         }
-        #expect(
-            try Marker.places(in: [database.directory.path, temporary.directory.path]) == [])
-        #expect(try database.fileNames() == ["test.db"])
-        #expect(try temporary.fileNames() == [])
+        try check(
+            Marker.places(in: [database.directory.path, temporary.directory.path]), equals: [])
+        try check(database.fileNames(), equals: ["test.db"])
+        try check(temporary.fileNames(), equals: [])
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -58,8 +58,8 @@ import TestSupport
             [path = database.path as String, mode = mode.rawValue as String] in
             try SecrecyTests.workWithMarkers(path, mode, nil, dies: true)
         }
-        #expect(try database.fileNames().count > 1)
-        #expect(try Marker.places(in: [database.directory.path]) == [])
+        try check(database.fileNames().count > 1)
+        try check(Marker.places(in: [database.directory.path]), equals: [])
     }
 
     /// Does everything that makes SQLite write: transactions larger than the cache, journals,
@@ -70,16 +70,16 @@ import TestSupport
         _ path: String, _ mode: String, _ temporary: String?, dies: Bool
     ) throws {
         var configuration = SecureDatabaseConfiguration()
-        configuration.journalMode = try #require(.init(rawValue: mode))
+        configuration.journalMode = try require(.init(rawValue: mode))
         configuration.cacheSize = 16 * 1024
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
         let directories =
             [path.replacingOccurrences(of: "/test.db", with: "")]
             + [temporary].compactMap { $0 }
         func search(_ step: String) throws {
-            #expect(try Marker.places(in: directories) == [], "\(step)")
+            try check(Marker.places(in: directories), equals: [], "\(step)")
             #if os(Linux)
-                #expect(try Marker.placesInOpenFiles() == [], "\(step)")
+                try check(Marker.placesInOpenFiles(), equals: [], "\(step)")
             #endif
         }
         try db.open(with: "passphrase with \(Marker.text)") { store in
@@ -106,7 +106,7 @@ import TestSupport
         try search("indexes and temporary tables")
         let rs = try db.executeQuery(
             "SELECT a.x || b.y FROM \(Marker.text) a, \(Marker.text) b ORDER BY 1 LIMIT 10")
-        #expect(try rs.next())
+        try check(rs.next())
         try search("in the middle of sorted rows")
         rs.close()
         try db.beginExclusiveTransaction()
@@ -143,11 +143,11 @@ import TestSupport
                 """)
             // Requesting files is refused.
             let refusal = storageError { try db.executeStatements("PRAGMA temp_store = FILE") }
-            #expect(refusal?.code == 23)
+            check(refusal?.code, equals: 23)
             try Descriptors.withOnly(0) {
-                #expect(
-                    try db.strings("SELECT hex(x) FROM (SELECT x FROM t ORDER BY x) LIMIT 1").count
-                        == 1)
+                try check(
+                    db.strings("SELECT hex(x) FROM (SELECT x FROM t ORDER BY x) LIMIT 1").count,
+                    equals: 1)
                 try db.executeStatements(
                     """
                     CREATE TEMP TABLE copy AS SELECT x FROM t ORDER BY x;
@@ -168,8 +168,8 @@ import TestSupport
             Data(passphrase.utf8), TemporaryDatabase.key, Data(TemporaryDatabase.key.hex.utf8),
         ]
         for _ in 1...2 {
-            #expect(
-                try Marker.places(in: [database.directory.path], patterns: patterns) == [])
+            try check(
+                Marker.places(in: [database.directory.path], patterns: patterns), equals: [])
             db.close()
         }
     }

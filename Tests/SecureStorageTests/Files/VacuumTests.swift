@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Compacting a database, in place and into another file.
-@Suite(.timeLimit(.minutes(60))) struct VacuumTests {
+struct VacuumTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     private let database: TemporaryDatabase
@@ -53,16 +53,17 @@ import TestSupport
     private func expectContent(
         _ db: SecureDatabaseStore, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        #expect(try db.int("SELECT count(*) FROM t") == 30, sourceLocation: sourceLocation)
-        #expect(
-            try db.int("SELECT id FROM t WHERE x = 'marker'") == 150,
+        try check(db.int("SELECT count(*) FROM t"), equals: 30, sourceLocation: sourceLocation)
+        try check(
+            db.int("SELECT id FROM t WHERE x = 'marker'"), equals: 150,
             sourceLocation: sourceLocation)
-        #expect(try db.userVersion == 7, sourceLocation: sourceLocation)
-        #expect(try db.applicationID == 99, sourceLocation: sourceLocation)
-        #expect(try db.strings("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
-        #expect(
-            try db.strings("PRAGMA cipher_integrity_check") == [], sourceLocation: sourceLocation)
-        #expect(try db.int("PRAGMA freelist_count") == 0, sourceLocation: sourceLocation)
+        try check(db.userVersion, equals: 7, sourceLocation: sourceLocation)
+        try check(db.applicationID, equals: 99, sourceLocation: sourceLocation)
+        try check(
+            db.strings("PRAGMA integrity_check"), equals: ["ok"], sourceLocation: sourceLocation)
+        try check(
+            db.strings("PRAGMA cipher_integrity_check"), equals: [], sourceLocation: sourceLocation)
+        try check(db.int("PRAGMA freelist_count"), equals: 0, sourceLocation: sourceLocation)
     }
 
     private func openCopy(
@@ -80,7 +81,7 @@ import TestSupport
     func `a file shrinks and keeps its cipher configuration`(
         _ cipher: String, _ mode: JournalMode
     ) throws {
-        let configure = try #require(Self.ciphers[cipher])
+        let configure = try require(Self.ciphers[cipher])
         let db = database.store {
             $0.journalMode = mode
             configure(&$0.cipher)
@@ -91,7 +92,7 @@ import TestSupport
         try db.checkpoint(.truncate)
         let before = try db.sizeOnDisk()
         try db.vacuum()
-        #expect(try db.sizeOnDisk() < before)
+        try check(db.sizeOnDisk() < before)
         try expectContent(db)
         db.close()
         try db.open(with: "a passphrase")
@@ -104,14 +105,14 @@ import TestSupport
         try db.checkpoint(.truncate)
         let reader = try database.openStore()
         try reader.beginDeferredTransaction()
-        #expect(try reader.int("SELECT count(*) FROM t") == 30)
+        try check(reader.int("SELECT count(*) FROM t"), equals: 30)
         let size = try Data(contentsOf: database.url).count
         try db.vacuum()
-        #expect(try Data(contentsOf: database.url).count == size)
-        #expect(try reader.int("SELECT count(*) FROM t") == 30)
+        try check(Data(contentsOf: database.url).count, equals: size)
+        try check(reader.int("SELECT count(*) FROM t"), equals: 30)
         try reader.commit()
         try db.checkpoint(.truncate)
-        #expect(try Data(contentsOf: database.url).count < size)
+        try check(Data(contentsOf: database.url).count < size)
         try expectContent(db)
     }
 
@@ -122,16 +123,16 @@ import TestSupport
         let db = try database.openStore()
         try fill(db)
         try db.beginDeferredTransaction()
-        #expect(storageError { try db.vacuum() }?.code == 1)
+        check(storageError { try db.vacuum() }?.code, equals: 1)
         try db.commit()
         let rs = try db.executeQuery("SELECT id FROM t")
-        #expect(try rs.next())
-        #expect(storageError { try db.vacuum() }?.code == 1)
+        try check(rs.next())
+        check(storageError { try db.vacuum() }?.code, equals: 1)
         rs.close()
         let reader = try database.openStore { $0.isReadOnly = true }
-        #expect(storageError { try reader.vacuum() }?.code == 8)
+        check(storageError { try reader.vacuum() }?.code, equals: 8)
         db.close()
-        #expect(storageError { try db.vacuum() } == .closed)
+        check(storageError { try db.vacuum() }, equals: .closed)
     }
 
     // MARK: - Into another file
@@ -140,7 +141,7 @@ import TestSupport
     func `a copy is compact, and opens as the original does`(
         _ cipher: String, _ mode: JournalMode
     ) throws {
-        let configure = try #require(Self.ciphers[cipher])
+        let configure = try require(Self.ciphers[cipher])
         let db = database.store {
             $0.journalMode = mode
             configure(&$0.cipher)
@@ -149,24 +150,26 @@ import TestSupport
         try db.open(with: "a passphrase")
         try fill(db)
         try db.vacuum(into: copy)
-        #expect(
-            try database.fileNames().filter { $0.hasPrefix("copy") || $0.hasPrefix(".") }
-                == ["copy.db"])
-        #expect(database.mode(of: "copy.db") == 0o600)
-        #expect(try SecureDatabaseStore.sizeOnDisk(at: copy) < db.sizeOnDisk())
-        #expect(
-            try Marker.places(in: [database.directory.path], patterns: [Data("marker".utf8)]) == [])
+        try check(
+            database.fileNames().filter { $0.hasPrefix("copy") || $0.hasPrefix(".") },
+            equals: ["copy.db"])
+        check(database.mode(of: "copy.db"), equals: 0o600)
+        try check(SecureDatabaseStore.sizeOnDisk(at: copy) < db.sizeOnDisk())
+        try check(
+            Marker.places(in: [database.directory.path], patterns: [Data("marker".utf8)]),
+            equals: [])
         let opened = SecureDatabaseStore(url: copy, configuration: db.configuration)
         // Which error a file with a plaintext header gives does not matter here.
         let other = SecureDatabaseStore(url: database.url, configuration: db.configuration)
         let error = storageError { try opened.open(with: TemporaryDatabase.key) }
-        #expect(error != nil)
-        #expect(error?.kind == storageError { try other.open(with: TemporaryDatabase.key) }?.kind)
+        check(error != nil)
+        check(
+            error?.kind, equals: storageError { try other.open(with: TemporaryDatabase.key) }?.kind)
         try opened.open(with: "a passphrase")
         try expectContent(opened)
         try opened.executeUpdate("INSERT INTO t (x) VALUES (1)")
         try opened.changeEncryptionKey(with: "another passphrase")
-        #expect(try db.int("SELECT count(*) FROM t") == 30)
+        try check(db.int("SELECT count(*) FROM t"), equals: 30)
     }
 
     @Test(.enabled(if: SQLCipherShell.isInstalled))
@@ -182,8 +185,8 @@ import TestSupport
             copy.path, key: "x'\(TemporaryDatabase.key.hex)'",
             settings: ["cipher_page_size = 8192", "cipher_hmac_algorithm = HMAC_SHA256"],
             "SELECT count(*) FROM t; PRAGMA integrity_check; PRAGMA cipher_integrity_check;")
-        #expect(shell.lines == ["30", "ok"])
-        #expect(shell.errors == "")
+        check(shell.lines, equals: ["30", "ok"])
+        check(shell.errors, equals: "")
     }
 
     @Test func `a copy has what is committed, by other connections too`() throws {
@@ -197,16 +200,16 @@ import TestSupport
         try other.rollback()
         let opened = try openCopy()
         try expectContent(opened)
-        #expect(try opened.strings("SELECT x FROM t WHERE id = 10") == ["other"])
+        try check(opened.strings("SELECT x FROM t WHERE id = 10"), equals: ["other"])
     }
 
     @Test func `a read-only store, a queue and a pool make copies, beside result sets`() throws {
         let db = try database.openStore()
         try fill(db)
         let rs = try db.executeQuery("SELECT id FROM t")
-        #expect(try rs.next())
+        try check(rs.next())
         try db.vacuum(into: copy)
-        #expect(try rs.next())
+        try check(rs.next())
         rs.close()
         db.close()
         try SecureDatabaseStore.remove(at: copy)
@@ -224,29 +227,29 @@ import TestSupport
         try fill(db)
         try Data("something else".utf8).write(to: copy)
         let error = storageError { try db.vacuum(into: copy) }
-        #expect(error?.code == 14)
-        #expect(error?.description.contains("already exists") == true)
-        #expect(try Data(contentsOf: copy) == Data("something else".utf8))
+        check(error?.code, equals: 14)
+        check(error?.description.contains("already exists"), equals: true)
+        try check(Data(contentsOf: copy), equals: Data("something else".utf8))
         try db.vacuum(into: copy, replacing: true)
         try expectContent(openCopy())
-        #expect(database.mode(of: "copy.db") == 0o600)
+        check(database.mode(of: "copy.db"), equals: 0o600)
     }
 
     @Test func `a target that is open, has side files or is the original is not replaced`() throws {
         let db = try database.openStore()
         try fill(db)
-        #expect(
-            storageError { try db.vacuum(into: database.url, replacing: true) }?.code == 5)
+        check(
+            storageError { try db.vacuum(into: database.url, replacing: true) }?.code, equals: 5)
         try db.vacuum(into: copy)
         let opened = try openCopy()
-        #expect(storageError { try db.vacuum(into: copy, replacing: true) }?.code == 5)
+        check(storageError { try db.vacuum(into: copy, replacing: true) }?.code, equals: 5)
         opened.close()
         for suffix in ["-wal", "-journal", "-shm"] {
             let file = URL(fileURLWithPath: copy.path + suffix)
             try Data("of the copy".utf8).write(to: file)
             let error = storageError { try db.vacuum(into: copy, replacing: true) }
-            #expect(error?.code == 14)
-            #expect(error?.description.contains(suffix) == true)
+            check(error?.code, equals: 14)
+            check(error?.description.contains(suffix), equals: true)
             try FileManager.default.removeItem(at: file)
         }
         for name in ["", "link"] {
@@ -254,7 +257,7 @@ import TestSupport
             if name == "link" {
                 try FileManager.default.createSymbolicLink(at: url, withDestinationURL: copy)
             }
-            #expect(storageError { try db.vacuum(into: url, replacing: true) }?.code == 14)
+            check(storageError { try db.vacuum(into: url, replacing: true) }?.code, equals: 14)
         }
         try expectContent(openCopy())
     }
@@ -262,11 +265,11 @@ import TestSupport
     @Test func `a copy is refused in a transaction and by a closed store`() throws {
         let db = try database.openStore()
         try db.beginDeferredTransaction()
-        #expect(storageError { try db.vacuum(into: copy) }?.code == 21)
+        check(storageError { try db.vacuum(into: copy) }?.code, equals: 21)
         try db.commit()
         db.close()
-        #expect(storageError { try db.vacuum(into: copy) } == .closed)
-        #expect(!FileManager.default.fileExists(atPath: copy.path))
+        check(storageError { try db.vacuum(into: copy) }, equals: .closed)
+        check(!FileManager.default.fileExists(atPath: copy.path))
     }
 
     @Test(arguments: [2, 5, -1])
@@ -284,8 +287,8 @@ import TestSupport
         let damaged = database.store { $0.journalMode = .delete }
         try damaged.open(with: TemporaryDatabase.key)
         let error = storageError { try damaged.vacuum(into: copy) }
-        #expect(error?.kind == .backingStoreError)
-        #expect(try database.fileNames() == ["test.db"])
+        check(error?.kind, equals: .backingStoreError)
+        try check(database.fileNames(), equals: ["test.db"])
     }
 
     #if os(Linux)
@@ -299,9 +302,9 @@ import TestSupport
                 try db.executeUpdate("CREATE TABLE t (x)")
                 try db.executeUpdate("INSERT INTO t VALUES (randomblob(200000))")
                 let copy = URL(fileURLWithPath: directory + "/copy.db")
-                #expect(storageError { try db.vacuum(into: copy) }?.code == 13)
-                #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
-                #expect(try db.int("SELECT length(x) FROM t") == 200_000)
+                check(storageError { try db.vacuum(into: copy) }?.code, equals: 13)
+                try check(FileManager.default.contentsOfDirectory(atPath: directory), equals: [])
+                try check(db.int("SELECT length(x) FROM t"), equals: 200_000)
             }
         }
     #endif
@@ -335,7 +338,7 @@ import TestSupport
                 while true { pause() }
             }
             let isThere = SecureDatabaseStore.exists(at: copy)
-            #expect(isThere || !replacing)
+            check(isThere || !replacing)
             var isNew = false
             if isThere {
                 let opened = try openCopy()
@@ -343,7 +346,7 @@ import TestSupport
                 if isNew {
                     try expectContent(opened)
                 } else {
-                    #expect(try opened.strings("SELECT name FROM sqlite_schema") == ["before"])
+                    try check(opened.strings("SELECT name FROM sqlite_schema"), equals: ["before"])
                 }
             }
             outcomes[isNew ? "new" : isThere ? "old" : "none", default: 0] += 1

@@ -5,7 +5,7 @@ import TestSupport
 
 /// The library decides how a wrong key is reported and what stays unchanged, since engines differ
 /// in both.
-@Suite(.timeLimit(.minutes(10))) struct WrongKeyTests {
+struct WrongKeyTests {
     /// The state of the file on which the key is tried.
     enum Kind: String, CaseIterable {
         case closed, leftLog, hotJournal
@@ -57,18 +57,19 @@ import TestSupport
                 let store = SecureDatabaseStore(
                     fullDatabasePath: database.path, configuration: configuration)
                 let error = storageError { try store.open(with: key) }
-                #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "opened")")
-                #expect(error?.description.contains("it was not changed") == true)
+                check(
+                    error?.kind, equals: .authenticationFailed, "\(error?.description ?? "opened")")
+                check(error?.description.contains("it was not changed"), equals: true)
                 let after = try DirectorySnapshot(of: database.directory)
-                #expect(after == before, "\(isReadOnly): \(after)\ninstead of \(before)")
+                check(after, equals: before, "\(isReadOnly): \(after)\ninstead of \(before)")
             }
         }
         guard !kind.isDamaged, kind.version == nil else { return }
         let store = SecureDatabaseStore(
             fullDatabasePath: database.path, configuration: kind.configuration)
         try store.open(with: TemporaryDatabase.key)
-        #expect(try store.int("SELECT count(*) FROM t") == 100)
-        #expect(try store.verifyIntegrity().isSound)
+        try check(store.int("SELECT count(*) FROM t"), equals: 100)
+        try check(store.verifyIntegrity().isSound)
     }
 
     private func make(_ kind: Kind) async throws {
@@ -77,7 +78,7 @@ import TestSupport
         }
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = database.path as String, name = kind.rawValue as String] in
-            let kind = try #require(Kind(rawValue: name))
+            let kind = try require(Kind(rawValue: name))
             var configuration = kind.configuration
             configuration.cacheSize = 8192
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
@@ -97,7 +98,7 @@ import TestSupport
         }
         let sideFile = kind.journalMode.map { database.path + ($0 == .wal ? "-wal" : "-journal") }
         if let sideFile {
-            try #require(Data(contentsOf: URL(fileURLWithPath: sideFile)).count > 512)
+            try require(Data(contentsOf: URL(fileURLWithPath: sideFile)).count > 512)
         }
         guard kind.isDamaged else { return }
         var content = try Data(contentsOf: database.url)

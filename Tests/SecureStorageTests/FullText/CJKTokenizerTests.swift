@@ -54,7 +54,7 @@ import TestSupport
         let found = try highlights(text, query).map { Array($0.utf8) }
         let wanted = Array(expected.utf8)
         // The engine's functions end at a NUL.
-        if !text.contains("\0") { #expect(found == wanted) } else { #expect(found != nil) }
+        if !text.contains("\0") { check(found, equals: wanted) } else { check(found != nil) }
     }
 
     @Test(arguments: [
@@ -62,14 +62,15 @@ import TestSupport
         ("abc", "ab"), ("東京", "東京都"),
     ])
     func `what is not there is not found`(_ text: String, _ query: String) throws {
-        #expect(try highlights(text, query) == nil)
+        try check(highlights(text, query) == nil)
     }
 
     @Test func `the last characters of a query are the beginning of words and of runs`() throws {
-        #expect(try highlights("日本語", "日", isPrefix: true) == "[日]本語")
-        #expect(try highlights("日本語", "日本", isPrefix: true) == "[日本]語")
-        #expect(
-            try highlights("international 日本", "日本 inter", isPrefix: true) == "[international] [日本]"
+        try check(highlights("日本語", "日", isPrefix: true), equals: "[日]本語")
+        try check(highlights("日本語", "日本", isPrefix: true), equals: "[日本]語")
+        try check(
+            highlights("international 日本", "日本 inter", isPrefix: true),
+            equals: "[international] [日本]"
         )
     }
 
@@ -77,14 +78,14 @@ import TestSupport
         try db.executeUpdate(
             "CREATE VIRTUAL TABLE u USING fts5(x, tokenize = 'cjk remove_diacritics 0')")
         try db.executeUpdate("INSERT INTO u VALUES ('Café')")
-        #expect(try db.int("SELECT count(*) FROM u WHERE u MATCH 'café'") == 1)
-        #expect(try db.int("SELECT count(*) FROM u WHERE u MATCH 'cafe'") == 0)
+        try check(db.int("SELECT count(*) FROM u WHERE u MATCH 'café'"), equals: 1)
+        try check(db.int("SELECT count(*) FROM u WHERE u MATCH 'cafe'"), equals: 0)
         for arguments in ["remove_diacritics 2", "remove_diacritics", "x"] {
-            #expect(
+            check(
                 storageError {
                     try db.executeUpdate(
                         "CREATE VIRTUAL TABLE v USING fts5(x, tokenize = 'cjk \(arguments)')")
-                }?.description.contains("remove_diacritics 0 or 1") == true)
+                }?.description.contains("remove_diacritics 0 or 1"), equals: true)
         }
     }
 
@@ -118,7 +119,7 @@ import TestSupport
             let texts = try db.fetchAll("SELECT CAST(x AS BLOB) FROM t", values: []) { (x: Data) in
                 x
             }
-            #expect(texts == [Data(bytes)], "round \(round)")
+            check(texts, equals: [Data(bytes)], "round \(round)")
             // With empty marks, highlighting leaves the text as it is.
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 #expect(throws: Never.self) {
@@ -128,7 +129,7 @@ import TestSupport
                 continue
             }
             let found = try db.fetchAll(sql, values: [query]) { (a: String, b: String) in a }
-            #expect(found.allSatisfy { Array($0.utf8) == Array(text.utf8) }, "round \(round)")
+            check(found.allSatisfy { Array($0.utf8) == Array(text.utf8) }, "round \(round)")
         }
     }
 
@@ -144,11 +145,12 @@ import TestSupport
             let length = Int.random(in: 1...(text.count - start), using: &random)
             let part = String(text.dropFirst(start).prefix(length))
             let marked = try highlights(text, part)
-            #expect(
+            check(
                 marked?.contains(part) == true || part.count == 1,
                 "round \(round): \(part) in \(text)")
-            #expect(
-                marked?.filter { !"[]".contains($0) } == text, "round \(round): \(part) in \(text)")
+            check(
+                marked?.filter { !"[]".contains($0) }, equals: text,
+                "round \(round): \(part) in \(text)")
         }
     }
 }

@@ -40,20 +40,19 @@ import TestSupport
     func `all words, the last as a beginning, and phrases in quotes`(
         _ text: String, _ expected: [Int]
     ) throws {
-        #expect(try rows(FullTextQuery(text)) == expected, "\(FullTextQuery(text).expression)")
+        try check(rows(FullTextQuery(text)), equals: expected, "\(FullTextQuery(text).expression)")
     }
 
     @Test func `the last word is a whole one, and only some columns are searched, if asked for`()
         throws
     {
-        #expect(try rows(FullTextQuery("mil", isLastWordPrefix: false)) == [])
-        #expect(try rows(FullTextQuery("list", in: ["title"])) == [1, 3])
-        #expect(try rows(FullTextQuery("list milk", in: ["title"])) == [])
-        #expect(try rows(FullTextQuery("list milk", in: ["title", "body"])) == [1])
-        #expect(
+        try check(rows(FullTextQuery("mil", isLastWordPrefix: false)), equals: [])
+        try check(rows(FullTextQuery("list", in: ["title"])), equals: [1, 3])
+        try check(rows(FullTextQuery("list milk", in: ["title"])), equals: [])
+        try check(rows(FullTextQuery("list milk", in: ["title", "body"])), equals: [1])
+        check(
             storageError { _ = try rows(FullTextQuery("list", in: ["a\" : (b"])) }?.resultCode?
-                .primary
-                == .error)
+                .primary, equals: .error)
     }
 
     @Test func `no text is a syntax error, in any tokenizer and with any columns`() throws {
@@ -100,7 +99,7 @@ import TestSupport
         try db.executeUpdate(
             #"INSERT INTO "a ""b'c" VALUES ('one', 'a long text with one word of it', 'one')"#)
         let table = try db.fullTextTable("A \"b'C")
-        #expect(table.columns == ["x \"y", "select", "d'e"])
+        check(table.columns, equals: ["x \"y", "select", "d'e"])
         let sql = """
             SELECT \(try table.highlight("SELECT", from: "'[", to: "]\"")),
                    \(try table.highlight("x \"y", from: "<", to: ">")),
@@ -111,10 +110,10 @@ import TestSupport
         let row = try db.fetchOne(sql, values: [FullTextQuery("one")]) {
             (a: String, b: String, c: String, d: String) in [a, b, c, d]
         }
-        #expect(row?[0] == "a long text with '[one]\" word of it")
-        #expect(row?[1] == "<one>")
-        #expect(row?[2].contains("one") == true && row?[2].contains("…") == true)
-        #expect(row?[3].contains("<one>") == true)
+        check(row?[0], equals: "a long text with '[one]\" word of it")
+        check(row?[1], equals: "<one>")
+        check(row?[2].contains("one") == true && row?[2].contains("…") == true)
+        check(row?[3].contains("<one>"), equals: true)
     }
 
     @Test func `quotation marks with combining marks are quotation marks to the engine`() throws {
@@ -129,7 +128,7 @@ import TestSupport
             FROM \(table.sqlName) WHERE \(table.sqlName) MATCH 'one'
             """
         ) { (text: String) in text }
-        #expect(text.map { Array($0.utf8) } == Array((mark + "one").utf8))
+        check(text.map { Array($0.utf8) }, equals: Array((mark + "one").utf8))
     }
 
     @Test func `a column, a mark or a table that there is not is refused`() throws {
@@ -141,11 +140,11 @@ import TestSupport
             { try table.snippet(from: "<", to: ">", tokenCount: 0) },
             { try table.snippet(from: "<", to: ">", tokenCount: 65) },
         ] {
-            #expect(storageError { _ = try body() }?.resultCode == .misuse)
+            check(storageError { _ = try body() }?.resultCode, equals: .misuse)
         }
         try db.executeUpdate("CREATE TABLE plain (x)")
         for name in ["plain", "missing", "note\0", ""] {
-            #expect(storageError { _ = try db.fullTextTable(name) }?.resultCode == .error)
+            check(storageError { _ = try db.fullTextTable(name) }?.resultCode, equals: .error)
         }
     }
 }

@@ -70,18 +70,19 @@ import TestSupport
     @Test func `a table uses the tokenizer for rows and for queries`() throws {
         let db = try makeStore()
         try db.executeUpdate("INSERT INTO t VALUES ('one two,three'), ('three,four'), (NULL), ('')")
-        #expect(
-            try db.strings("SELECT rowid FROM t WHERE t MATCH '\"three\"' ORDER BY 1") == [
+        try check(
+            db.strings("SELECT rowid FROM t WHERE t MATCH '\"three\"' ORDER BY 1"),
+            equals: [
                 "1", "2",
             ])
-        #expect(try db.strings("SELECT rowid FROM t WHERE t MATCH '\"one two\"'") == ["1"])
-        #expect(try db.strings("SELECT rowid FROM t WHERE t MATCH '\"two\"'") == [])
-        #expect(
-            try db.strings(
-                "SELECT highlight(t, 0, '[', ']') FROM t WHERE t MATCH '\"three\"' ORDER BY rowid")
-                == ["one two,[three]", "[three],four"])
+        try check(db.strings("SELECT rowid FROM t WHERE t MATCH '\"one two\"'"), equals: ["1"])
+        try check(db.strings("SELECT rowid FROM t WHERE t MATCH '\"two\"'"), equals: [])
+        try check(
+            db.strings(
+                "SELECT highlight(t, 0, '[', ']') FROM t WHERE t MATCH '\"three\"' ORDER BY rowid"),
+            equals: ["one two,[three]", "[three],four"])
         try db.executeUpdate("INSERT INTO t VALUES ('z,synonym')")
-        #expect(try db.strings("SELECT x FROM t WHERE t MATCH '\"b\"'") == ["z,synonym"])
+        try check(db.strings("SELECT x FROM t WHERE t MATCH '\"b\"'"), equals: ["z,synonym"])
         try db.executeUpdate("INSERT INTO t(t) VALUES ('integrity-check')")
     }
 
@@ -103,19 +104,20 @@ import TestSupport
                     }
                 }
             }
-            for try await count in group { #expect(count == 1) }
+            for try await count in group { check(count, equals: 1) }
         }
-        #expect(try await pool.verifyIntegrity().isSound)
+        try await check(pool.verifyIntegrity().isSound)
         let copy = try TemporaryDatabase(name: "copy.db")
         try await pool.backup(to: copy.url)
         await pool.close()
         let queue = SecureDatabaseQueue(url: copy.url, configuration: configuration)
         try await queue.open(with: .raw(TemporaryDatabase.key))
-        #expect(
-            try await queue.read { try $0.strings("SELECT x FROM t WHERE t MATCH '\"c\"'") } == [
+        try await check(
+            queue.read { try $0.strings("SELECT x FROM t WHERE t MATCH '\"c\"'") },
+            equals: [
                 "a b,c"
             ])
-        #expect(try await queue.verifyIntegrity().isSound)
+        try await check(queue.verifyIntegrity().isSound)
         await queue.close()
     }
 
@@ -133,27 +135,29 @@ import TestSupport
             { _ = try db.strings("SELECT x FROM t WHERE t MATCH '\"\(text)\"'") },
         ] as [() throws -> Void] {
             let error = storageError(body)
-            #expect(error?.resultCode == .error)
-            #expect(error?.description.contains(reason) == true, "\(error?.description ?? "none")")
-            #expect(error?.description.contains("secret") == false)
+            check(error?.resultCode, equals: .error)
+            check(
+                error?.description.contains(reason), equals: true, "\(error?.description ?? "none")"
+            )
+            check(error?.description.contains("secret"), equals: false)
         }
         // The next error has its own words.
-        #expect(
+        check(
             storageError { try db.executeUpdate("INSERT INTO missing VALUES (1)") }?.description
-                .contains("no such table") == true)
+                .contains("no such table"), equals: true)
         try db.executeUpdate("INSERT INTO t(t) VALUES ('integrity-check')")
-        #expect(try db.strings("SELECT x FROM t WHERE t MATCH '\"one\"'") == ["one"])
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.strings("SELECT x FROM t WHERE t MATCH '\"one\"'"), equals: ["one"])
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `a dropped error of a range and a first synonym do not reach the engine`() throws {
         let db = try makeStore()
         try db.executeUpdate("INSERT INTO t VALUES ('dropped,b,empty')")
-        #expect(try db.strings("SELECT x FROM t WHERE t MATCH '\"b\"'") == ["dropped,b,empty"])
+        try check(db.strings("SELECT x FROM t WHERE t MATCH '\"b\"'"), equals: ["dropped,b,empty"])
         try db.executeUpdate("CREATE VIRTUAL TABLE s USING fts5(x, tokenize = synonym)")
-        #expect(
+        check(
             storageError { try db.executeUpdate("INSERT INTO s VALUES ('a')") }?.description
-                .contains("cannot be a synonym") == true)
+                .contains("cannot be a synonym"), equals: true)
     }
 
     @Test func `arguments that it refuses, and one that a program does not have, are errors`()
@@ -167,20 +171,22 @@ import TestSupport
                 try db.executeUpdate(
                     "CREATE VIRTUAL TABLE u USING fts5(x, tokenize = 'commas \(argument)')")
             }
-            #expect(error?.resultCode == .error)
-            #expect(error?.description.contains(reason) == true, "\(error?.description ?? "none")")
+            check(error?.resultCode, equals: .error)
+            check(
+                error?.description.contains(reason), equals: true, "\(error?.description ?? "none")"
+            )
         }
         db.close()
         let other = try database.openStore()
         let error = storageError { _ = try other.strings("SELECT x FROM t WHERE t MATCH 'one'") }
-        #expect(error?.description.contains("no such tokenizer") == true)
+        check(error?.description.contains("no such tokenizer"), equals: true)
     }
 
     @Test func `bytes that are not UTF-8 are passed as they are`() throws {
         let db = try makeStore()
         try db.executeUpdate("INSERT INTO t VALUES (CAST(x'ff2cc32c41' AS TEXT))")
-        #expect(try db.int("SELECT count(*) FROM t WHERE t MATCH CAST(x'22c322' AS TEXT)") == 1)
-        #expect(try db.int("SELECT count(*) FROM t WHERE t MATCH '\"A\"'") == 1)
+        try check(db.int("SELECT count(*) FROM t WHERE t MATCH CAST(x'22c322' AS TEXT)"), equals: 1)
+        try check(db.int("SELECT count(*) FROM t WHERE t MATCH '\"A\"'"), equals: 1)
     }
 
     @Test func `a name that is no name, and that of a built-in tokenizer, are refused`() throws {
@@ -201,9 +207,9 @@ import TestSupport
             ) {}
         }
         for type in [BuiltIn.self, Nameless.self] as [any FullTextTokenizer.Type] {
-            #expect(
-                storageError { _ = try database.openStore { $0.tokenizers = [type] } }?.code
-                    == SQLiteResultCode.misuse.rawValue)
+            check(
+                storageError { _ = try database.openStore { $0.tokenizers = [type] } }?.code,
+                equals: SQLiteResultCode.misuse.rawValue)
         }
     }
 
@@ -216,6 +222,6 @@ import TestSupport
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(message.contains("without FTS5"))
+        check(message.contains("without FTS5"))
     }
 }

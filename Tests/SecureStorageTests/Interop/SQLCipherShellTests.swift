@@ -22,7 +22,7 @@ struct SQLCipherShellTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> [String] {
         let shell = try SQLCipherShell(database.path, key: key, settings: settings, script)
-        #expect(shell.errors == "", sourceLocation: sourceLocation)
+        check(shell.errors, equals: "", sourceLocation: sourceLocation)
         return shell.lines
     }
 
@@ -32,7 +32,7 @@ struct SQLCipherShellTests {
             database.path, key: key, settings: settings,
             "SELECT 'opened' FROM sqlite_schema LIMIT 1;")
         if shell.lines == ["opened"] { return true }
-        #expect(shell.errors.contains("file is not a database"))
+        check(shell.errors.contains("file is not a database"))
         return false
     }
 
@@ -53,13 +53,13 @@ struct SQLCipherShellTests {
         let expected = SampleValue.all.map { "\($0.type)|1" }
 
         // While the library has the file open, committed values are visible, wherever they are.
-        #expect(try shell(Self.rawKey, script) == expected)
+        try check(shell(Self.rawKey, script), equals: expected)
         db.close()
-        #expect(try shell(Self.rawKey, script) == expected)
+        try check(shell(Self.rawKey, script), equals: expected)
 
-        #expect(try shell(Self.rawKey, "PRAGMA journal_mode;") == [mode.rawValue])
-        #expect(try shell(Self.rawKey, "PRAGMA integrity_check;") == ["ok"])
-        #expect(try shell(Self.rawKey, "PRAGMA cipher_integrity_check;") == [])
+        try check(shell(Self.rawKey, "PRAGMA journal_mode;"), equals: [mode.rawValue])
+        try check(shell(Self.rawKey, "PRAGMA integrity_check;"), equals: ["ok"])
+        try check(shell(Self.rawKey, "PRAGMA cipher_integrity_check;"), equals: [])
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
@@ -76,9 +76,9 @@ struct SQLCipherShellTests {
         let db = try database.openStore { $0.journalMode = mode }
         for (id, sample) in SampleValue.all.enumerated() {
             let rs = try db.executeQuery("SELECT x FROM v WHERE id = ?", values: [id])
-            #expect(try rs.next())
+            try check(rs.next())
             let stored: StoredValue? = try rs.object(forColumnIndex: 0)
-            #expect((stored?.sqliteValue ?? .null) == sample.stored, "\(sample.literal)")
+            check((stored?.sqliteValue ?? .null), equals: sample.stored, "\(sample.literal)")
         }
     }
 
@@ -111,9 +111,9 @@ struct SQLCipherShellTests {
             SELECT x FROM t;
             """)
 
-        #expect(lines == ["ok", "library", "shell"])
+        check(lines, equals: ["ok", "library", "shell"])
         try db.open(with: passphrase)
-        #expect(try db.strings("SELECT x FROM t") == ["library", "shell"])
+        try check(db.strings("SELECT x FROM t"), equals: ["library", "shell"])
     }
 
     @Test(arguments: ["UTF-16le", "UTF-16be"])
@@ -126,20 +126,20 @@ struct SQLCipherShellTests {
             INSERT INTO t VALUES ('é𝄞', x'010002');
             """)
         let db = try database.openStore()
-        #expect(try db.strings("PRAGMA encoding") == [encoding])
+        try check(db.strings("PRAGMA encoding"), equals: [encoding])
         try db.executeUpdate("INSERT INTO t VALUES (?, ?)", values: ["a\0é", Data([3])])
         let rs = try db.executeQuery("SELECT größe, b, '' AS empty FROM t")
-        #expect(try rs.next())
-        #expect(rs.data(forColumnName: "größe") == Data("é𝄞".utf8))
-        #expect(rs.string(forColumnName: "größe") == "é𝄞")
-        #expect(rs.data(forColumnName: "b") == Data([1, 0, 2]))
-        #expect(rs.data(forColumnName: "empty") == Data())
-        #expect(try rs.next())
-        #expect(rs.data(forColumnName: "größe") == Data("a\0é".utf8))
+        try check(rs.next())
+        check(rs.data(forColumnName: "größe"), equals: Data("é𝄞".utf8))
+        check(rs.string(forColumnName: "größe"), equals: "é𝄞")
+        check(rs.data(forColumnName: "b"), equals: Data([1, 0, 2]))
+        check(rs.data(forColumnName: "empty"), equals: Data())
+        try check(rs.next())
+        check(rs.data(forColumnName: "größe"), equals: Data("a\0é".utf8))
         rs.close()
 
         let error = storageError { _ = try SecureKeyValueStore(databaseStore: db, name: "a") }
-        #expect(error?.description.contains("UTF-8") == true)
+        check(error?.description.contains("UTF-8"), equals: true)
     }
 
     @Test(arguments: ["passphrase", "it's 🔑", SQLCipherShellTests.rawKey])
@@ -149,7 +149,7 @@ struct SQLCipherShellTests {
 
         try db.open(with: key)
 
-        #expect(try db.strings("SELECT x FROM t") == ["shell"])
+        try check(db.strings("SELECT x FROM t"), equals: ["shell"])
     }
 
     @Test(arguments: [
@@ -160,9 +160,9 @@ struct SQLCipherShellTests {
         _ = try shell(right, settings: ["kdf_iter = 1000;"], "CREATE TABLE t (x);")
         let db = database.store { $0.cipher.kdfIterations = 1000 }
 
-        #expect(storageError { try db.open(with: wrong) }?.kind == .authenticationFailed)
+        check(storageError { try db.open(with: wrong) }?.kind, equals: .authenticationFailed)
 
-        #expect(!db.isOpen())
+        check(!db.isOpen())
         try db.open(with: right)
     }
 
@@ -171,12 +171,12 @@ struct SQLCipherShellTests {
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
         db.close()
 
-        #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
-        #expect(try shell(Self.rawKey.uppercasedDigits, "SELECT x FROM t;") == ["library"])
+        try check(shell(Self.rawKey, "SELECT x FROM t;"), equals: ["library"])
+        try check(shell(Self.rawKey.uppercasedDigits, "SELECT x FROM t;"), equals: ["library"])
         // The same text as a passphrase is the same key for both.
         for text in [Self.rawKey, Self.rawKey.uppercasedDigits] {
             try db.open(with: text)
-            #expect(try db.strings("SELECT x FROM t") == ["library"])
+            try check(db.strings("SELECT x FROM t"), equals: ["library"])
             db.close()
         }
     }
@@ -189,12 +189,12 @@ struct SQLCipherShellTests {
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
         db.close()
 
-        #expect(try Data(contentsOf: database.url).prefix(16) == salt)
-        #expect(try shell(key, "SELECT x FROM t;") == ["library"])
+        try check(Data(contentsOf: database.url).prefix(16), equals: salt)
+        try check(shell(key, "SELECT x FROM t;"), equals: ["library"])
         // The salt is in the file, so the key alone is enough.
-        #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
+        try check(shell(Self.rawKey, "SELECT x FROM t;"), equals: ["library"])
         try db.open(with: TemporaryDatabase.key)
-        #expect(try db.strings("SELECT x FROM t") == ["library"])
+        try check(db.strings("SELECT x FROM t"), equals: ["library"])
     }
 
     @Test func `the shell opens a re-keyed file only with the new key`() throws {
@@ -205,19 +205,19 @@ struct SQLCipherShellTests {
 
         try db.changeEncryptionKey(with: newRawKey)
         // Also while the store is open: nothing is under the old key any more.
-        #expect(try shellOpens("x'\(newRawKey.hex)'"))
-        #expect(try !shellOpens("first"))
+        try check(shellOpens("x'\(newRawKey.hex)'"))
+        try check(!shellOpens("first"))
         db.close()
-        #expect(try shell("x'\(newRawKey.hex)'", "SELECT x FROM t;") == ["library"])
-        #expect(try !shellOpens("first"))
+        try check(shell("x'\(newRawKey.hex)'", "SELECT x FROM t;"), equals: ["library"])
+        try check(!shellOpens("first"))
 
         try db.open(with: newRawKey)
         try db.changeEncryptionKey(with: "third's")
         db.close()
-        #expect(try shell("third's", "SELECT x FROM t;") == ["library"])
-        #expect(try !shellOpens("x'\(newRawKey.hex)'"))
-        #expect(try !shellOpens("first"))
-        #expect(try shell("third's", "PRAGMA cipher_integrity_check;") == [])
+        try check(shell("third's", "SELECT x FROM t;"), equals: ["library"])
+        try check(!shellOpens("x'\(newRawKey.hex)'"))
+        try check(!shellOpens("first"))
+        try check(shell("third's", "PRAGMA cipher_integrity_check;"), equals: [])
     }
 
     @Test func `the library opens a file that the shell re-keyed`() throws {
@@ -225,10 +225,10 @@ struct SQLCipherShellTests {
         _ = try shell("first", "PRAGMA rekey = 'second';")
         let db = database.store()
 
-        #expect(storageError { try db.open(with: "first") }?.kind == .authenticationFailed)
+        check(storageError { try db.open(with: "first") }?.kind, equals: .authenticationFailed)
         try db.open(with: "second")
 
-        #expect(try db.int("SELECT x FROM t") == 1)
+        try check(db.int("SELECT x FROM t"), equals: 1)
     }
 
     // MARK: - Cipher configurations
@@ -250,13 +250,13 @@ struct SQLCipherShellTests {
             SELECT x FROM t WHERE typeof(x) = 'text';
             PRAGMA cipher_integrity_check;
             """
-        #expect(try shell(key, settings: sample.pragmas, script) == ["shell"])
+        try check(shell(key, settings: sample.pragmas, script), equals: ["shell"])
         try db.open(with: key)
-        #expect(try db.strings("SELECT x FROM t WHERE typeof(x) = 'text'") == ["shell"])
+        try check(db.strings("SELECT x FROM t WHERE typeof(x) = 'text'"), equals: ["shell"])
         // The configuration is required, because the file does not contain it.
-        #expect(try !shellOpens(key))
+        try check(!shellOpens(key))
         db.close()
-        #expect(storageError { try database.store().open(with: key) } != nil)
+        check(storageError { try database.store().open(with: key) } != nil)
     }
 
     @Test(arguments: CipherSample.all)
@@ -267,12 +267,12 @@ struct SQLCipherShellTests {
             Self.rawKey, settings: sample.pragmas,
             "CREATE TABLE t (x); INSERT INTO t VALUES ('shell'), (randomblob(100000));")
         let db = try database.openStore { $0.cipher = sample.configuration }
-        #expect(try db.strings("SELECT x FROM t WHERE typeof(x) = 'text'") == ["shell"])
+        try check(db.strings("SELECT x FROM t WHERE typeof(x) = 'text'"), equals: ["shell"])
         try db.executeUpdate("UPDATE t SET x = 'library' WHERE x = 'shell'")
         db.close()
 
         let script = "SELECT x FROM t WHERE typeof(x) = 'text'; PRAGMA cipher_integrity_check;"
-        #expect(try shell(Self.rawKey, settings: sample.pragmas, script) == ["library"])
+        try check(shell(Self.rawKey, settings: sample.pragmas, script), equals: ["library"])
     }
 
     @Test func `a plaintext header reveals SQLite's header and nothing else`() throws {
@@ -285,9 +285,9 @@ struct SQLCipherShellTests {
 
         let file = try Data(contentsOf: database.url)
 
-        #expect(file.prefix(16) == Data("SQLite format 3\0".utf8))
-        #expect(file.range(of: Data("marker".utf8)) == nil)
-        #expect(file.range(of: CipherSample.salt) == nil)
+        check(file.prefix(16), equals: Data("SQLite format 3\0".utf8))
+        check(file.range(of: Data("marker".utf8)) == nil)
+        check(file.range(of: CipherSample.salt) == nil)
     }
 }
 

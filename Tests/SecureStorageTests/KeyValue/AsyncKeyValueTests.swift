@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct AsyncKeyValueTests {
+struct AsyncKeyValueTests {
     let database: TemporaryDatabase
     let store: SecureKeyValueStore
 
@@ -24,29 +24,29 @@ import TestSupport
         try await store.put(NSString(string: "object"), forKey: "d")
         try await store.put(Data([1]), forKey: "e")
         try await store.put(String?.none, forKey: "f")
-        #expect(try await store.getString("a") == "text")
-        #expect(try await store.getInt8("b") == 7)
-        #expect(try await store.get("c", as: Window.self) == Window(width: 3))
+        try await check(store.getString("a"), equals: "text")
+        try await check(store.getInt8("b"), equals: 7)
+        try await check(store.get("c", as: Window.self), equals: Window(width: 3))
         let object: NSString? = try await store.get("d")
-        #expect(object == "object")
-        #expect(try await store.getData("e") == NSData(data: Data([1])))
-        #expect(try await store.getString("f", defaultValue: "default") == "default")
+        check(object, equals: "object")
+        try await check(store.getData("e"), equals: NSData(data: Data([1])))
+        try await check(store.getString("f", defaultValue: "default"), equals: "default")
         let (f, missing) = (
             try await store.get("f", default: "default"), try await store.get("x", default: 3)
         )
-        #expect(f == "default" && missing + 1 == 4)
-        #expect(try await store.get("a", default: "default") == "text")
-        #expect(
-            try await store.getAll(keys: ["c", "x"], as: Window.self) == ["c": Window(width: 3)])
-        #expect(try await store.count() == 6)
-        #expect(try await store.hasKey("f"))
-        #expect(try await store.keys(withPrefix: "") == ["a", "b", "c", "d", "e", "f"])
-        #expect(try await store.remove("f"))
-        #expect(try await store.compareAndSet("b", expected: 7, new: 8))
+        check(f == "default" && missing + 1 == 4)
+        try await check(store.get("a", default: "default"), equals: "text")
+        try await check(
+            store.getAll(keys: ["c", "x"], as: Window.self), equals: ["c": Window(width: 3)])
+        try await check(store.count(), equals: 6)
+        try await check(store.hasKey("f"))
+        try await check(store.keys(withPrefix: ""), equals: ["a", "b", "c", "d", "e", "f"])
+        try await check(store.remove("f"))
+        try await check(store.compareAndSet("b", expected: 7, new: 8))
         try await store.putAll(["g": NSNumber(value: 1), "h": nil])
-        #expect(try await store.keys() == ["a", "b", "c", "d", "e", "g", "h"])
+        try await check(store.keys(), equals: ["a", "b", "c", "d", "e", "g", "h"])
         try await store.removeAll()
-        #expect(try await store.count() == 0)
+        try await check(store.count(), equals: 0)
     }
 
     @Test func `a wrong kind and a closed store are errors`() async throws {
@@ -55,7 +55,7 @@ import TestSupport
             _ = try await store.getInt("a")
         }
         await store.close()
-        #expect(await !store.isOpen())
+        await check(!store.isOpen())
         await #expect(throws: SecureStorageError.closed) { _ = try await store.getString("a") }
         try await store.open(with: TemporaryDatabase.key)
         try await store.changeEncryptionKey(with: "another key")
@@ -65,9 +65,9 @@ import TestSupport
             await store.close()
         }
         await closing.value
-        #expect(await !store.isOpen())
+        await check(!store.isOpen())
         try await store.open(with: "another key")
-        #expect(try await store.getString("a") == "text")
+        try await check(store.getString("a"), equals: "text")
     }
 
     @Test func `a cancelled task stores nothing`() async throws {
@@ -76,6 +76,6 @@ import TestSupport
             try await store.put("text", forKey: "a")
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await !store.hasKey("a"))
+        try await check(!store.hasKey("a"))
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct DataStoringTests {
+struct DataStoringTests {
     struct Failure: Error {}
 
     /// A store that refuses one key.
@@ -19,16 +19,16 @@ import TestSupport
     }
 
     private func exercise(_ store: any DataStoring) throws {
-        #expect(try store.data(for: "k") == nil)
+        try check(store.data(for: "k") == nil)
         try store.put(data: Data([1]), for: "k")
         try store.put(data: Data([2]), for: "k")
         try store.put(data: Data(), for: "empty")
-        #expect(try store.data(for: "k") == Data([2]))
-        #expect(try store.data(for: "empty") == Data())
-        #expect(try store.keys() == ["k", "empty"])
+        try check(store.data(for: "k"), equals: Data([2]))
+        try check(store.data(for: "empty"), equals: Data())
+        try check(store.keys(), equals: ["k", "empty"])
         try store.removeData(for: "k")
         try store.removeData(for: "k")
-        #expect(try store.keys() == ["empty"])
+        try check(store.keys(), equals: ["empty"])
     }
 
     @Test func `all three stores of bytes behave alike`() throws {
@@ -50,13 +50,13 @@ import TestSupport
         let composite = CompositeStorage()
         try composite.put(data: Data([1]), for: "new")
         try composite.removeData(for: "old")
-        #expect(composite.persistentStore == nil)
+        check(composite.persistentStore == nil)
         try composite.setPersistentStore(persistent)
-        #expect(composite.persistentStore != nil)
-        #expect(persistent.keys() == ["new", "kept"])
+        check(composite.persistentStore != nil)
+        check(persistent.keys(), equals: ["new", "kept"])
         try composite.put(data: Data([2]), for: "later")
-        #expect(persistent.data(for: "later") == Data([2]))
-        #expect(try composite.data(for: "kept") == Data([9]))
+        check(persistent.data(for: "later"), equals: Data([2]))
+        try check(composite.data(for: "kept"), equals: Data([9]))
     }
 
     @Test func `data that a persistent store refuses stays in memory`() throws {
@@ -64,23 +64,23 @@ import TestSupport
         try composite.put(data: Data([1]), for: "refused")
         try composite.put(data: Data([2]), for: "taken")
         #expect(throws: Failure.self) { try composite.setPersistentStore(Picky()) }
-        #expect(composite.persistentStore == nil)
-        #expect(try composite.data(for: "refused") == Data([1]))
+        check(composite.persistentStore == nil)
+        try check(composite.data(for: "refused"), equals: Data([1]))
         let memory = MemoryDataStorage()
         try composite.setPersistentStore(memory)
-        #expect(memory.data(for: "refused") == Data([1]))
+        check(memory.data(for: "refused"), equals: Data([1]))
     }
 
     @Test func `CodableStorage stores and reads Codable values`() throws {
         let storage = CodableStorage(store: MemoryDataStorage())
         try storage.put(["a": [1.5, 2]], for: "k")
         try storage.put(7, for: "number")
-        #expect(try storage.get([String: [Double]].self, for: "k") == ["a": [1.5, 2]])
-        #expect(try storage.get(Int.self, for: "number") == 7)
-        #expect(try storage.get(Int.self, for: "absent") == nil)
+        try check(storage.get([String: [Double]].self, for: "k"), equals: ["a": [1.5, 2]])
+        try check(storage.get(Int.self, for: "number"), equals: 7)
+        try check(storage.get(Int.self, for: "absent") == nil)
         #expect(throws: (any Error).self) { try storage.get(String.self, for: "number") }
         try storage.remove(for: "k")
-        #expect(try storage.get([String: [Double]].self, for: "k") == nil)
+        try check(storage.get([String: [Double]].self, for: "k") == nil)
     }
 
     /// A tree that is as deep as its property list.
@@ -124,7 +124,7 @@ import TestSupport
     @Test func `a value nested too deeply to be read is not stored`() throws {
         let storage = CodableStorage(store: MemoryDataStorage())
         try storage.put(Tree(depth: 63), for: "k")
-        #expect(try storage.get(Tree.self, for: "k") != nil)
+        try check(storage.get(Tree.self, for: "k") != nil)
         #expect(throws: SecureStorageError.typeConversionFailed) {
             try storage.put(Tree(depth: 64), for: "k")
         }

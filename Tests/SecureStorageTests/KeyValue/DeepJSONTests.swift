@@ -6,7 +6,7 @@ import TestSupport
 
 /// JSON of any depth, on a thread with the small stack that Dispatch and Apple platforms give to
 /// all threads but the main one.
-@Suite struct DeepJSONTests {
+struct DeepJSONTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -49,8 +49,9 @@ import TestSupport
         try db.executeUpdate(
             "UPDATE securestorage_kv_1 SET value = ?", "[" + Self.json(depth) + "]")
         onSmallStack {
-            #expect(
-                storageError { _ = try store.get("deep", as: Link.self) } == .typeConversionFailed)
+            check(
+                storageError { _ = try store.get("deep", as: Link.self) },
+                equals: .typeConversionFailed)
         }
     }
 
@@ -62,7 +63,7 @@ import TestSupport
                 let db = try database.openStore()
                 _ = try db.fetchAll(Row.self, "SELECT ? AS links", values: [Self.json(depth)])
             }
-            #expect(error == .typeConversionFailed)
+            check(error, equals: .typeConversionFailed)
         }
     }
 
@@ -71,20 +72,20 @@ import TestSupport
         try store.open(with: TemporaryDatabase.key)
         onSmallStack {
             for length in [65, 500] {
-                #expect(
-                    storageError { try store.put(Link.chain(length), forKey: "deep") }
-                        == .typeConversionFailed)
-                #expect(
-                    storageError { _ = try PlistCoder().encode(Link.chain(length)) }
-                        == .typeConversionFailed)
+                check(
+                    storageError { try store.put(Link.chain(length), forKey: "deep") },
+                    equals: .typeConversionFailed)
+                check(
+                    storageError { _ = try PlistCoder().encode(Link.chain(length)) },
+                    equals: .typeConversionFailed)
             }
             for depth in [64, 500] {
-                #expect(
-                    storageError { try store.put(Tree.chain(depth), forKey: "deep") }
-                        == .typeConversionFailed)
+                check(
+                    storageError { try store.put(Tree.chain(depth), forKey: "deep") },
+                    equals: .typeConversionFailed)
             }
         }
-        #expect(try !store.hasKey("deep"))
+        try check(!store.hasKey("deep"))
     }
 
     @Test func `a value of 63 levels round-trips on a small stack`() throws {
@@ -94,17 +95,17 @@ import TestSupport
         onSmallStack {
             let error = storageError {
                 try store.put(Link.chain(63), forKey: "links")
-                #expect(try store.get("links", as: Link.self)?.length == 63)
+                try check(store.get("links", as: Link.self)?.length, equals: 63)
                 try store.put(Tree.chain(63), forKey: "tree")
-                #expect(try store.get("tree", as: Tree.self)?.depth == 63)
-                #expect(
-                    try PlistCoder().decode(Link.self, from: PlistCoder().encode(Link.chain(63)))
-                        .length == 63)
+                try check(store.get("tree", as: Tree.self)?.depth, equals: 63)
+                try check(
+                    PlistCoder().decode(Link.self, from: PlistCoder().encode(Link.chain(63)))
+                        .length, equals: 63)
                 let db = try database.openStore()
                 let found = try db.fetchOne(Row.self, "SELECT ? AS links", values: [Self.json(63)])
-                #expect(found?.links.length == 64)
+                check(found?.links.length, equals: 64)
             }
-            #expect(error == nil)
+            check(error == nil)
         }
     }
 
@@ -115,18 +116,17 @@ import TestSupport
     func `brackets in a string are not counted as levels`(_ json: String) throws {
         let decoder = JSONDecoder()
         let texts = try StoredJSON.decode([String].self, from: Data(json.utf8), with: decoder)
-        #expect(texts.first?.count ?? 0 > 64)
+        check(texts.first?.count ?? 0 > 64)
     }
 
     /// A decoder accepts these too, but their brackets and quotation marks are different bytes.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
     func `JSON in an encoding other than UTF-8 is refused`(_ encoding: String.Encoding) throws {
-        let json = try #require(#"["\u{225b}"]"#.data(using: encoding))
-        #expect(
+        let json = try require(#"["\u{225b}"]"#.data(using: encoding))
+        check(
             storageError {
                 _ = try StoredJSON.decode([String].self, from: json, with: JSONDecoder())
-            }
-                == .typeConversionFailed)
+            }, equals: .typeConversionFailed)
     }
 
     struct Row: Decodable { var links: Link }

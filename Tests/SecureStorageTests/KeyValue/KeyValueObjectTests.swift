@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct KeyValueObjectTests {
+struct KeyValueObjectTests {
     let database: TemporaryDatabase
     let store: SecureKeyValueStore
 
@@ -21,10 +21,10 @@ import TestSupport
 
     @Test func `an app's object is read back equal, also by another store`() throws {
         try store.put(person("Ada"), forKey: "author")
-        #expect(try store.get("author") == person("Ada"))
+        try check(store.get("author"), equals: person("Ada"))
         let other = SecureKeyValueStore(fullDatabasePath: database.path)
         try other.open(with: TemporaryDatabase.key)
-        #expect(try other.get("author") == person("Ada"))
+        try check(other.get("author"), equals: person("Ada"))
     }
 
     @Test func `Foundation's objects are read back equal`() throws {
@@ -32,32 +32,32 @@ import TestSupport
         try store.put(NSArray(array: [1, "two", Date(timeIntervalSince1970: 3)]), forKey: "list")
         try store.put(NSDictionary(dictionary: ["a": NSNull(), "b": [true, 1]]), forKey: "map")
         try store.put(NSNumber(value: 2.5), forKey: "number")
-        #expect(try store.get("text") == NSString(string: "a\0é𝄞"))
-        #expect(
-            try store.get("list") == NSArray(array: [1, "two", Date(timeIntervalSince1970: 3)]))
-        #expect(
-            try store.get("map") == NSDictionary(dictionary: ["a": NSNull(), "b": [true, 1]]))
-        #expect(try store.get("number") == NSNumber(value: 2.5))
+        try check(store.get("text"), equals: NSString(string: "a\0é𝄞"))
+        try check(
+            store.get("list"), equals: NSArray(array: [1, "two", Date(timeIntervalSince1970: 3)]))
+        try check(
+            store.get("map"), equals: NSDictionary(dictionary: ["a": NSNull(), "b": [true, 1]]))
+        try check(store.get("number"), equals: NSNumber(value: 2.5))
     }
 
     @Test func `an object is stored as its kind and a blob with an archive`() throws {
         try store.put(NSString(string: "text"), forKey: "a")
         let rs = try store.secureDatabaseStore.executeQuery(
             "SELECT kind, typeof(value), substr(value, 1, 8) FROM securestorage_kv_1")
-        #expect(try rs.next())
-        #expect(rs.int(forColumnIndex: 0) == 2)
-        #expect(rs.string(forColumnIndex: 1) == "blob")
-        #expect(rs.data(forColumnIndex: 2) == Data("bplist00".utf8))
+        try check(rs.next())
+        check(rs.int(forColumnIndex: 0), equals: 2)
+        check(rs.string(forColumnIndex: 1), equals: "blob")
+        check(rs.data(forColumnIndex: 2), equals: Data("bplist00".utf8))
     }
 
     @Test func `an explicit nil and a missing object give the default`() throws {
         try store.put(NSString?.none, forKey: "nothing")
-        #expect(try store.hasKey("nothing"))
-        #expect(try store.get("nothing") == NSString?.none)
-        #expect(try store.get("nothing", defaultValue: NSString(string: "d")) == "d")
-        #expect(try store.get("missing", defaultValue: NSString(string: "d")) == "d")
+        try check(store.hasKey("nothing"))
+        try check(store.get("nothing"), equals: NSString?.none)
+        try check(store.get("nothing", defaultValue: NSString(string: "d")), equals: "d")
+        try check(store.get("missing", defaultValue: NSString(string: "d")), equals: "d")
         try store.put(NSString(string: "there"), forKey: "nothing")
-        #expect(try store.get("nothing", defaultValue: NSString(string: "d")) == "there")
+        try check(store.get("nothing", defaultValue: NSString(string: "d")), equals: "there")
     }
 
     @Test func `a value of one kind cannot be read as another`() throws {
@@ -70,32 +70,32 @@ import TestSupport
             { let _: NSString? = try store.get("plain") },
             { let _: NSArray? = try store.get("json") },
         ] {
-            #expect(storageError(body) == .typeConversionFailed)
+            check(storageError(body), equals: .typeConversionFailed)
         }
         // Replacing a value replaces its kind.
         try store.put(7, forKey: "object")
-        #expect(try store.getInt("object") == 7)
+        try check(store.getInt("object"), equals: 7)
     }
 
     @Test func `an object of another class is an error`() throws {
         try store.put(NSMutableArray(array: ["a"]), forKey: "mutable")
         try store.put(NSArray(array: ["a"]), forKey: "fixed")
         try store.put(person("Ada"), forKey: "person")
-        #expect(try store.get("mutable") == NSArray(array: ["a"]))
-        #expect(storageError { let _: NSMutableArray? = try store.get("fixed") } != nil)
-        #expect(storageError { let _: NSString? = try store.get("person") } != nil)
-        #expect(storageError { let _: Person? = try store.get("fixed") } != nil)
+        try check(store.get("mutable"), equals: NSArray(array: ["a"]))
+        check(storageError { let _: NSMutableArray? = try store.get("fixed") } != nil)
+        check(storageError { let _: NSString? = try store.get("person") } != nil)
+        check(storageError { let _: Person? = try store.get("fixed") } != nil)
     }
 
     @Test func `getData reads bytes that were put as Data and as NSData`() throws {
         let bytes = Data([0, 1, 255])
         try store.put(bytes, forKey: "plain")
         try store.put(NSData(data: bytes), forKey: "object")
-        #expect(try store.getData("plain") == NSData(data: bytes))
-        #expect(try store.getData("object") == NSData(data: bytes))
-        #expect(try store.getData("missing", defaultValue: NSData()) == NSData())
+        try check(store.getData("plain"), equals: NSData(data: bytes))
+        try check(store.getData("object"), equals: NSData(data: bytes))
+        try check(store.getData("missing", defaultValue: NSData()), equals: NSData())
         try store.put(NSString(string: "text"), forKey: "object")
-        #expect(storageError { _ = try store.getData("object") } == .typeConversionFailed)
+        check(storageError { _ = try store.getData("object") }, equals: .typeConversionFailed)
     }
 
     @Test func `putAll stores all or nothing`() throws {
@@ -103,38 +103,38 @@ import TestSupport
         try store.putAll([
             "a": NSString(string: "x"), "b": NSNumber(value: 1), "c": nil, "d": person("Ada"),
         ])
-        #expect(try store.keys() == ["a", "b", "c", "d"])
-        #expect(try store.get("b") == NSNumber(value: 1))
-        #expect(try store.hasKey("c"))
-        #expect(try store.get("d") == person("Ada"))
+        try check(store.keys(), equals: ["a", "b", "c", "d"])
+        try check(store.get("b"), equals: NSNumber(value: 1))
+        try check(store.hasKey("c"))
+        try check(store.get("d"), equals: person("Ada"))
 
         // Nothing is stored when an object cannot be archived …
         let loop = Note("itself")
         loop.next = loop
         defer { loop.next = nil }
-        #expect(
-            storageError { try store.putAll(["e": NSString(string: "x"), "f": loop]) }
-                == .typeConversionFailed)
-        #expect(try store.count() == 4)
+        check(
+            storageError { try store.putAll(["e": NSString(string: "x"), "f": loop]) },
+            equals: .typeConversionFailed)
+        try check(store.count(), equals: 4)
         // … or when a row cannot be written.
         try store.secureDatabaseStore.executeUpdate(
             """
             CREATE TRIGGER t BEFORE INSERT ON securestorage_kv_1 WHEN new.key = 'h'
             BEGIN SELECT RAISE(ABORT, 'no'); END
             """)
-        #expect(
+        check(
             storageError {
                 try store.putAll(["g": NSString(string: "x"), "h": NSString(string: "y")])
-            }?.code == 19)
-        #expect(try store.keys() == ["a", "b", "c", "d"])
+            }?.code, equals: 19)
+        try check(store.keys(), equals: ["a", "b", "c", "d"])
     }
 
     @Test func `an object expires`() throws {
         try store.put(NSString(string: "x"), forKey: "short", expiresIn: .zero)
         try store.put(NSString(string: "y"), forKey: "long", expiresIn: .seconds(3600))
-        #expect(try store.get("short") == NSString?.none)
-        #expect(try store.get("long") == NSString(string: "y"))
-        #expect(try store.count() == 1)
+        try check(store.get("short"), equals: NSString?.none)
+        try check(store.get("long"), equals: NSString(string: "y"))
+        try check(store.count(), equals: 1)
     }
 
     @Test(arguments: ArchiveFixture.names("bad-") + ["good-person.plist"])
@@ -142,14 +142,14 @@ import TestSupport
         try store.secureDatabaseStore.executeUpdate(
             "INSERT INTO securestorage_kv_1 (key, kind, value) VALUES ('x', 2, ?)",
             values: [try ArchiveFixture.data(name)])
-        #expect(storageError { let _: NSSet? = try store.get("x") } == .typeConversionFailed)
+        check(storageError { let _: NSSet? = try store.get("x") }, equals: .typeConversionFailed)
     }
 
     @Test func `a closed store throws closed for objects too`() throws {
         store.close()
-        #expect(storageError { try store.put(NSString(string: "x"), forKey: "a") } == .closed)
-        #expect(storageError { let _: NSString? = try store.get("a") } == .closed)
-        #expect(storageError { try store.putAll(["a": NSString(string: "x")]) } == .closed)
-        #expect(storageError { _ = try store.getData("a") } == .closed)
+        check(storageError { try store.put(NSString(string: "x"), forKey: "a") }, equals: .closed)
+        check(storageError { let _: NSString? = try store.get("a") }, equals: .closed)
+        check(storageError { try store.putAll(["a": NSString(string: "x")]) }, equals: .closed)
+        check(storageError { _ = try store.getData("a") }, equals: .closed)
     }
 }

@@ -116,7 +116,7 @@ import TestSupport
         static func expectNone(_ needles: [Needle]) throws {
             for (number, needle) in needles.enumerated() {
                 let count = try needle.countInProcess()
-                #expect(count == 0, "needle \(number)")
+                check(count, equals: 0, "needle \(number)")
             }
         }
     }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct SecretPrintingTests {
+struct SecretPrintingTests {
     @Test func `nothing that prints a secret prints its bytes`() throws {
         let secret = SecretBytes(utf8: "hunter2")
         var dumped = ""
@@ -15,14 +15,14 @@ import TestSupport
             "\(secret)", String(reflecting: secret), String(describing: secret), dumped, "\(key)",
             String(reflecting: key), "\(derived)", String(reflecting: derived),
         ] {
-            #expect(!text.contains("hunter2"))
-            #expect(!text.contains("104, 117"))
+            check(!text.contains("hunter2"))
+            check(!text.contains("104, 117"))
         }
-        #expect("\(secret)" == "<redacted>")
+        check("\(secret)", equals: "<redacted>")
     }
 }
 
-@Suite struct EncryptionKeyTests {
+struct EncryptionKeyTests {
     private let digits = "2DD29CA851E7B56E4697B0E1F08507293D761A05CE4D1B628663F411A8086D99"
     private let salt = "000102030405060708090a0b0c0d0e0f"
 
@@ -31,8 +31,8 @@ import TestSupport
             Issue.record("not a raw key")
             return
         }
-        #expect(key.withUnsafeBytes { Array($0.prefix(3)) } == [0x2d, 0xd2, 0x9c])
-        #expect(key.count == 32)
+        check(key.withUnsafeBytes { Array($0.prefix(3)) }, equals: [0x2d, 0xd2, 0x9c])
+        check(key.count, equals: 32)
     }
 
     @Test func `96 hex digits are a raw key and its salt`() throws {
@@ -43,8 +43,8 @@ import TestSupport
             Issue.record("not a raw key with a salt")
             return
         }
-        #expect(key.withUnsafeBytes { $0.last } == 0x99)
-        #expect(salt == Array(0...15))
+        check(key.withUnsafeBytes { $0.last }, equals: 0x99)
+        check(salt, equals: Array(0...15))
     }
 
     @Test func `anything else is a passphrase`() throws {
@@ -57,7 +57,7 @@ import TestSupport
                 Issue.record("\(text) is not a passphrase")
                 continue
             }
-            #expect(passphrase.bytes.count == text.utf8.count)
+            check(passphrase.bytes.count, equals: text.utf8.count)
         }
     }
 
@@ -66,19 +66,19 @@ import TestSupport
             let error = storageError {
                 _ = try EncryptionKey(.raw(SecretBytes(count: count) { _ in }))
             }
-            #expect("\(error, default: "none")".contains("exactly 32 bytes"))
+            check("\(error, default: "none")".contains("exactly 32 bytes"))
         }
         let error = storageError { _ = try EncryptionKey(.passphrase("")) }
-        #expect("\(error, default: "none")".contains("empty"))
+        check("\(error, default: "none")".contains("empty"))
     }
 
     @Test func `a key specification is SQLCipher's text`() {
         let key = DerivedKey(
             key: SecretBytes(count: 32) { $0.copyBytes(from: 0..<32) }, salt: Array(240...255))
         let text = key.withKeySpecification { String(decoding: $0, as: UTF8.self) }
-        #expect(
-            text
-                == "x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+        check(
+            text,
+            equals: "x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
                 + "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'")
     }
 
@@ -102,7 +102,7 @@ import TestSupport
         let derived = try EncryptionKey(.passphrase(passphrase))
             .derived(salt: Array(salt.utf8), cipher: cipher)
         let hex = derived.key.withUnsafeBytes { $0.map { String(format: "%02x", $0) }.joined() }
-        #expect(hex.hasPrefix(expected))
-        #expect(hex.count == 64)
+        check(hex.hasPrefix(expected))
+        check(hex.count, equals: 64)
     }
 }

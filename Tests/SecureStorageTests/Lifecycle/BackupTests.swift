@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Copying a database that is in use.
-@Suite(.timeLimit(.minutes(60))) struct BackupTests {
+struct BackupTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -39,18 +39,19 @@ import TestSupport
             let target = try TemporaryDatabase(name: "copy.db")
             try db.backup(to: target.url, key: key.map { .raw(SecretBytes(copying: $0)) })
 
-            #expect(try target.fileNames() == ["copy.db"])
-            #expect(target.mode(of: "copy.db") == 0o600)
+            try check(target.fileNames(), equals: ["copy.db"])
+            check(target.mode(of: "copy.db"), equals: 0o600)
             let opened = target.store()
             try opened.open(with: key ?? TemporaryDatabase.key)
-            #expect(try opened.strings("SELECT hex(x) FROM t ORDER BY id") == rows)
-            #expect(try opened.int("PRAGMA user_version") == 7)
-            #expect(try opened.int("PRAGMA application_id") == 99)
-            #expect(try opened.verifyIntegrity().isSound)
+            try check(opened.strings("SELECT hex(x) FROM t ORDER BY id"), equals: rows)
+            try check(opened.int("PRAGMA user_version"), equals: 7)
+            try check(opened.int("PRAGMA application_id"), equals: 99)
+            try check(opened.verifyIntegrity().isSound)
             opened.close()
             if key != nil {
-                #expect(
-                    storageError { _ = try target.openStore() }?.kind == .authenticationFailed)
+                check(
+                    storageError { _ = try target.openStore() }?.kind, equals: .authenticationFailed
+                )
             }
         }
         // A passphrase opens the copy of a file that was created with it.
@@ -61,7 +62,7 @@ import TestSupport
         try original.backup(to: copy.url)
         let opened = copy.store()
         try opened.open(with: "a passphrase")
-        #expect(try opened.tableExists("t"))
+        try check(opened.tableExists("t"))
     }
 
     @Test func `another program reads the copy`() throws {
@@ -69,7 +70,7 @@ import TestSupport
         try db.backup(to: copy.url, key: .passphrase("for the other one"))
         let shell = try SQLCipherShell(
             copy.path, key: "for the other one", "SELECT count(*) FROM t; PRAGMA integrity_check;")
-        #expect(shell.lines == ["50", "ok"])
+        check(shell.lines, equals: ["50", "ok"])
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -101,10 +102,10 @@ import TestSupport
             try source.backup(to: copy.url, replacing: true)
             let after = try source.int("SELECT count(*) FROM log") ?? 0
             let opened = try copy.openStore { $0.journalMode = mode }
-            let copied = try #require(try opened.int("SELECT count(*) FROM log"))
-            #expect(copied % 2 == 0)
-            #expect((before...after).contains(copied))
-            #expect(try opened.int("SELECT count(*) FROM t") == 2000)
+            let copied = try require(opened.int("SELECT count(*) FROM log"))
+            check(copied % 2, equals: 0)
+            check((before...after).contains(copied))
+            try check(opened.int("SELECT count(*) FROM t"), equals: 2000)
             opened.close()
         }
         stop.end()
@@ -116,7 +117,7 @@ import TestSupport
         try db.executeStatements("BEGIN IMMEDIATE; DELETE FROM t")
         try db.backup(to: copy.url)
         try db.rollback()
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 50)
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 50)
     }
 
     // MARK: - The target
@@ -126,12 +127,13 @@ import TestSupport
         try Data("precious".utf8).write(to: copy.url)
         let before = try DirectorySnapshot(of: copy.directory)
 
-        #expect(
-            storageError { try db.backup(to: copy.url) }?.description.contains("replace") == true)
+        check(
+            storageError { try db.backup(to: copy.url) }?.description.contains("replace"),
+            equals: true)
 
-        #expect(try DirectorySnapshot(of: copy.directory) == before)
+        try check(DirectorySnapshot(of: copy.directory), equals: before)
         try db.backup(to: copy.url, replacing: true)
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 50)
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 50)
     }
 
     @Test func `neither a database in use nor the source itself is replaced`() throws {
@@ -139,22 +141,22 @@ import TestSupport
         let other = try copy.openStore()
         try other.executeUpdate("CREATE TABLE precious (x)")
         for url in [copy.url, database.url] {
-            #expect(storageError { try db.backup(to: url, replacing: true) }?.code == 5)
+            check(storageError { try db.backup(to: url, replacing: true) }?.code, equals: 5)
         }
-        #expect(try other.tableExists("precious"))
-        #expect(try db.int("SELECT count(*) FROM t") == 50)
+        try check(other.tableExists("precious"))
+        try check(db.int("SELECT count(*) FROM t"), equals: 50)
     }
 
     @Test func `an impossible target is an error, and nothing is left there`() throws {
         let db = try makeStore(.wal)
         let missing = copy.directory.appendingPathComponent("no/such/copy.db")
-        #expect(storageError { try db.backup(to: missing) }?.code == 14)
+        check(storageError { try db.backup(to: missing) }?.code, equals: 14)
         try FileManager.default.createDirectory(at: copy.url, withIntermediateDirectories: false)
-        #expect(storageError { try db.backup(to: copy.url, replacing: true) }?.code == 14)
-        #expect(
-            storageError { try db.backup(to: missing, key: .passphrase("")) }?.kind
-                == .authenticationFailed)
-        #expect(try copy.fileNames() == ["copy.db"])
+        check(storageError { try db.backup(to: copy.url, replacing: true) }?.code, equals: 14)
+        check(
+            storageError { try db.backup(to: missing, key: .passphrase("")) }?.kind,
+            equals: .authenticationFailed)
+        try check(copy.fileNames(), equals: ["copy.db"])
     }
 
     @Test func `a damaged database is not copied as if it were sound`() throws {
@@ -165,9 +167,9 @@ import TestSupport
         try bytes.write(to: database.url)
         let damaged = try database.openStore { $0.journalMode = .delete }
 
-        #expect(storageError { try damaged.backup(to: copy.url) } != nil)
+        check(storageError { try damaged.backup(to: copy.url) } != nil)
 
-        #expect(try copy.fileNames() == [])
+        try check(copy.fileNames(), equals: [])
     }
 
     @Test(arguments: [0.1, 0.6])
@@ -182,11 +184,11 @@ import TestSupport
                 if $0.fraction > limit { throw CancellationError() }
             }
         }
-        #expect(try DirectorySnapshot(of: copy.directory) == before)
+        try check(DirectorySnapshot(of: copy.directory), equals: before)
         var seen: [FileProgress] = []
         try db.backup(to: copy.url, replacing: true) { seen.append($0) }
-        #expect(seen.count > 4)
-        #expect(seen.last?.fraction == 1)
+        check(seen.count > 4)
+        check(seen.last?.fraction, equals: 1)
     }
 
     @Test(.enabled(if: SmallDisk.isAvailable))
@@ -195,8 +197,8 @@ import TestSupport
         let db = try makeStore(.wal)
         let target = disk.directory.appendingPathComponent("copy.db")
         let error = storageError { try db.backup(to: target) }
-        #expect([10, 13, 14].contains(error?.code), "\(error?.description ?? "")")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.directory.path) == [])
+        check([10, 13, 14].contains(error?.code), "\(error?.description ?? "")")
+        try check(FileManager.default.contentsOfDirectory(atPath: disk.directory.path), equals: [])
     }
 
     // MARK: - Kills
@@ -215,7 +217,7 @@ import TestSupport
                     mode = mode.rawValue as String, delay = moment.next() as Int
                 ] in
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.journalMode = try require(.init(rawValue: mode))
                 let db = SecureDatabaseStore(
                     fullDatabasePath: source, configuration: configuration)
                 try db.open(with: TemporaryDatabase.key)
@@ -229,8 +231,8 @@ import TestSupport
             try? FileManager.default.removeItem(atPath: copy.path + ".done")
             if access(copy.path, F_OK) == 0 {
                 let opened = try copy.openStore()
-                #expect(try opened.int("SELECT count(*) FROM t") == 400)
-                #expect(try opened.verifyIntegrity().isSound)
+                try check(opened.int("SELECT count(*) FROM t"), equals: 400)
+                try check(opened.verifyIntegrity().isSound)
                 opened.close()
                 outcomes["whole", default: 0] += 1
             } else {

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Content converted from one kind of file to another arrives complete.
-@Suite(.timeLimit(.minutes(10))) struct ExportTests {
+struct ExportTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -86,7 +86,7 @@ import TestSupport
     @Test func `everything arrives under another cipher configuration`() throws {
         let db = try makeStore()
         let expected = try answers(db)
-        #expect(expected.allSatisfy { !$0.isEmpty })
+        check(expected.allSatisfy { !$0.isEmpty })
         var cipher = CipherConfiguration()
         cipher.pageSize = 8192
         cipher.hmacAlgorithm = .sha256
@@ -94,23 +94,23 @@ import TestSupport
 
         let counts = try db.export(to: target.url, key: .passphrase("other"), cipher: cipher)
 
-        #expect(counts["plain"] == 3)
-        #expect(counts["texts_content"] == 2)
+        check(counts["plain"], equals: 3)
+        check(counts["texts_content"], equals: 2)
         let opened = target.store { $0.cipher = cipher }
         try opened.open(with: "other")
-        #expect(try answers(opened) == expected)
-        #expect(try opened.int("PRAGMA page_size") == 8192)
+        try check(answers(opened), equals: expected)
+        try check(opened.int("PRAGMA page_size"), equals: 8192)
         let report = try opened.verifyIntegrity()
-        #expect(report.damagedPages == [] && report.structureProblems == [], "\(report)")
+        check(report.damagedPages == [] && report.structureProblems == [], "\(report)")
         // The copy works: triggers fire, the index is unique, the counter continues.
         try opened.executeUpdate("DELETE FROM plain WHERE rowid = 9223372036854775807")
         try opened.executeUpdate("INSERT INTO plain (z) VALUES ('new')")
-        #expect(try opened.int("SELECT max(id) FROM counted") == 4)
-        #expect(
-            storageError { try opened.executeUpdate("INSERT INTO plain (z) VALUES ('FIVE')") }?.code
-                == 19)
-        #expect(target.mode(of: "target.db") == 0o600)
-        #expect(try db.strings("SELECT z FROM plain").count == 3)
+        try check(opened.int("SELECT max(id) FROM counted"), equals: 4)
+        check(
+            storageError { try opened.executeUpdate("INSERT INTO plain (z) VALUES ('FIVE')") }?
+                .code, equals: 19)
+        check(target.mode(of: "target.db"), equals: 0o600)
+        try check(db.strings("SELECT z FROM plain").count, equals: 3)
     }
 
     @Test func `an encrypted file can be exported to a plain one and imported again`() throws {
@@ -122,15 +122,15 @@ import TestSupport
         let shell = try SQLCipherShell(
             target.path, key: nil,
             "SELECT count(*) FROM plain; PRAGMA integrity_check; PRAGMA user_version;")
-        #expect(shell.lines == ["3", "ok", "42"])
-        #expect(target.mode(of: "target.db") == 0o600)
+        check(shell.lines, equals: ["3", "ok", "42"])
+        check(target.mode(of: "target.db"), equals: 0o600)
         let back = try TemporaryDatabase(name: "back.db")
         let counts = try SecureDatabaseStore.importPlaintext(
             from: target.url, to: back.url, key: Self.key)
-        #expect(counts["values"] == 3)
+        check(counts["values"], equals: 3)
         let opened = try back.openStore { $0.foreignKeysEnabled = false }
-        #expect(try answers(opened) == expected)
-        #expect(try target.fileNames() == ["target.db"])
+        try check(answers(opened), equals: expected)
+        try check(target.fileNames(), equals: ["target.db"])
     }
 
     @Test(arguments: ["UTF-16le", "UTF-16be"])
@@ -144,8 +144,8 @@ import TestSupport
         try SecureDatabaseStore.importPlaintext(
             from: database.url, to: target.url, key: Self.key)
         let opened = try target.openStore()
-        #expect(try opened.strings("PRAGMA encoding") == [encoding])
-        #expect(try opened.strings("SELECT x FROM t") == ["é𝄞"])
+        try check(opened.strings("PRAGMA encoding"), equals: [encoding])
+        try check(opened.strings("SELECT x FROM t"), equals: ["é𝄞"])
     }
 
     @Test func `a plaintext header is added and removed`() throws {
@@ -155,19 +155,19 @@ import TestSupport
         cipher.salt = Data((1...16).map { UInt8($0) })
         try db.export(to: target.url, key: Self.key, cipher: cipher)
         let opened = try target.openStore { $0.cipher = cipher }
-        #expect(try opened.int("SELECT count(*) FROM plain") == 3)
+        try check(opened.int("SELECT count(*) FROM plain"), equals: 3)
         try opened.export(
             to: target.directory.appendingPathComponent("back.db"), key: Self.key)
         let back = SecureDatabaseStore(
             url: target.directory.appendingPathComponent("back.db"))
         try back.open(with: Self.key)
-        #expect(try back.int("SELECT count(*) FROM plain") == 3)
+        try check(back.int("SELECT count(*) FROM plain"), equals: 3)
         opened.close()
         // If the app supplies no salt, the library stores one.
         cipher.salt = nil
         try db.export(to: target.url, key: Self.key, cipher: cipher, replacing: true)
         let again = try target.openStore { $0.cipher = cipher }
-        #expect(try again.int("SELECT count(*) FROM plain") == 3)
+        try check(again.int("SELECT count(*) FROM plain"), equals: 3)
     }
 
     @Test func `only a plain SQLite file is imported`() throws {
@@ -178,9 +178,9 @@ import TestSupport
                 try SecureDatabaseStore.importPlaintext(
                     from: name, to: target.url, key: Self.key)
             }
-            #expect(error?.kind == .openFailed)
+            check(error?.kind, equals: .openFailed)
         }
-        #expect(try target.fileNames() == [])
+        try check(target.fileNames(), equals: [])
     }
 
     @Test func `an error thrown by progress ends the export, and nothing is left`() throws {
@@ -198,12 +198,12 @@ import TestSupport
                     if $0.fraction >= limit { throw CancellationError() }
                 }
             }
-            #expect(try target.fileNames() == [])
+            try check(target.fileNames(), equals: [])
         }
         var seen: [FileProgress] = []
         try db.exportPlaintext(to: target.url) { seen.append($0) }
-        #expect(seen.count > 10)
-        #expect(seen.last?.fraction == 1)
+        check(seen.count > 10)
+        check(seen.last?.fraction, equals: 1)
     }
 
     @Test func `a damaged source is an error, and nothing is left`() throws {
@@ -215,14 +215,14 @@ import TestSupport
         bytes[bytes.count - 4000] ^= 1
         try bytes.write(to: database.url)
         let damaged = try database.openStore { $0.journalMode = .delete }
-        #expect(storageError { try damaged.exportPlaintext(to: target.url) }?.code == 11)
-        #expect(try target.fileNames() == [])
+        check(storageError { try damaged.exportPlaintext(to: target.url) }?.code, equals: 11)
+        try check(target.fileNames(), equals: [])
     }
 
     @Test func `no error contains a key`() throws {
         let db = try makeStore()
         let missing = target.directory.appendingPathComponent("no/such/dir.db")
         let error = storageError { try db.export(to: missing, key: .passphrase("secret key")) }
-        #expect(error?.description.contains("secret") == false)
+        check(error?.description.contains("secret"), equals: false)
     }
 }

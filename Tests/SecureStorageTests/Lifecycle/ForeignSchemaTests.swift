@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Files from elsewhere, with schemas that this library did not write.
-@Suite(.timeLimit(.minutes(10))) struct ForeignSchemaTests {
+struct ForeignSchemaTests {
     let source: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -19,7 +19,7 @@ import TestSupport
     private func make(_ script: String) throws {
         let shell = try SQLCipherShell(
             source.path, key: nil, ".dbconfig defensive off\n" + script)
-        try #require(shell.errors == "", "\(shell.errors)")
+        try require(shell.errors == "", "\(shell.errors)")
     }
 
     private func encrypt() throws -> [String: Int] {
@@ -35,9 +35,9 @@ import TestSupport
         guard try !engineLacks(table) else { return }
         try make("CREATE TABLE good (a); INSERT INTO good VALUES (7); \(table);")
         let error = storageError { _ = try encrypt() }
-        #expect(error?.code == 23, "\(String(describing: error))")
-        #expect(error?.description.contains("() is refused") == true)
-        #expect(try target.fileNames() == [])
+        check(error?.code, equals: 23, "\(String(describing: error))")
+        check(error?.description.contains("() is refused"), equals: true)
+        try check(target.fileNames(), equals: [])
     }
 
     @Test(arguments: [
@@ -52,8 +52,8 @@ import TestSupport
             PRAGMA writable_schema = ON;
             UPDATE sqlite_schema SET sql = '\(text)' WHERE name = 't';
             """)
-        #expect(storageError { _ = try encrypt() } != nil)
-        #expect(try target.fileNames() == [])
+        check(storageError { _ = try encrypt() } != nil)
+        try check(target.fileNames(), equals: [])
     }
 
     @Test(arguments: [
@@ -75,13 +75,13 @@ import TestSupport
             PRAGMA writable_schema = ON;
             UPDATE sqlite_schema SET sql = '\(text)' WHERE name = 't';
             """)
-        try #require(shell.errors == "", "\(shell.errors)")
+        try require(shell.errors == "", "\(shell.errors)")
         let report = try SecureDatabaseStore.salvage(
             at: source.url, key: Self.key, to: target.url)
-        #expect(report.problems.contains { $0.contains(reason) }, "\(report.problems)")
+        check(report.problems.contains { $0.contains(reason) }, "\(report.problems)")
         let db = try target.openStore()
-        #expect(try db.int("SELECT a FROM good") == 7)
-        #expect(try !db.tableExists("t"))
+        try check(db.int("SELECT a FROM good"), equals: 7)
+        try check(!db.tableExists("t"))
     }
 
     @Test(arguments: ["", "x", "CREATE", "CREATE TABLE", "ATTACH 'x' AS y", "-- \u{1}"])
@@ -93,8 +93,8 @@ import TestSupport
             UPDATE sqlite_schema SET sql = '\(text.replacingOccurrences(of: "'", with: "''"))'
                 WHERE name = 't';
             """)
-        #expect(storageError { _ = try encrypt() } != nil)
-        #expect(try target.fileNames() == [])
+        check(storageError { _ = try encrypt() } != nil)
+        try check(target.fileNames(), equals: [])
     }
 
     @Test func `views and triggers are imported, and can do no harm afterwards`() throws {
@@ -107,7 +107,7 @@ import TestSupport
             CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT load_extension('evil.so'); END;
             CREATE TRIGGER h AFTER UPDATE ON t BEGIN SELECT secret(); END;
             """)
-        #expect(try encrypt() == ["t": 1])
+        try check(encrypt(), equals: ["t": 1])
         let db = try target.openStore()
         try db.makeFunction(named: "secret") { _ in
             Issue.record("a trigger of a foreign file called it")
@@ -117,10 +117,10 @@ import TestSupport
             "SELECT * FROM settings", "SELECT * FROM pages", "SELECT pointer FROM code",
             "INSERT INTO t VALUES (8)", "UPDATE t SET a = 9",
         ] {
-            #expect(
+            check(
                 storageError { try db.executeStatements(sql) } != nil, "\(sql)")
         }
-        #expect(try db.strings("SELECT a FROM t") == ["7"])
+        try check(db.strings("SELECT a FROM t"), equals: ["7"])
     }
 
     @Test func `tables named like the engine's own do not change what is read`() throws {
@@ -134,10 +134,10 @@ import TestSupport
             CREATE VIEW pragma_table_xinfo AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
                 SELECT i AS name, i AS hidden FROM n;
             """)
-        #expect(try encrypt() == ["t": 1, "u": 1, "pragma_table_list": 1])
+        try check(encrypt(), equals: ["t": 1, "u": 1, "pragma_table_list": 1])
         let db = try target.openStore()
-        #expect(try db.int("SELECT a + b FROM t") == 15)
-        #expect(try db.int("SELECT rowid FROM u") == 40)
+        try check(db.int("SELECT a + b FROM t"), equals: 15)
+        try check(db.int("SELECT rowid FROM u"), equals: 40)
     }
 
     @Test func `an old schema with strings in double quotes is imported`() throws {
@@ -147,7 +147,7 @@ import TestSupport
             CREATE TABLE t (a CHECK (a <> "nothing")); INSERT INTO t VALUES ('x');
             CREATE INDEX i ON t (a) WHERE a <> "other";
             """)
-        #expect(try encrypt() == ["t": 1])
-        #expect(try target.openStore().strings("SELECT a FROM t") == ["x"])
+        try check(encrypt(), equals: ["t": 1])
+        try check(target.openStore().strings("SELECT a FROM t"), equals: ["x"])
     }
 }

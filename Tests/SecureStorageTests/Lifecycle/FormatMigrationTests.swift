@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Migrating files of older formats to the current one, in place.
-@Suite(.timeLimit(.minutes(60))) struct FormatMigrationTests {
+struct FormatMigrationTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -22,23 +22,23 @@ import TestSupport
         let original = try Data(contentsOf: database.url)
         let key = kind == "passphrase" ? Self.passphrase : Self.rawKey
         let db = database.store()
-        #expect(storageError { try db.open(with: key) }?.kind == .legacyFormat)
+        check(storageError { try db.open(with: key) }?.kind, equals: .legacyFormat)
 
-        let old = try #require(try SecureDatabaseStore.migrate(at: database.url, key: key))
+        let old = try require(SecureDatabaseStore.migrate(at: database.url, key: key))
 
-        #expect(old.lastPathComponent == "test.db.old")
-        #expect(try Data(contentsOf: old) == original)
-        #expect(try database.fileNames() == ["test.db", "test.db.old"])
-        #expect(database.mode(of: "test.db") == 0o600)
+        check(old.lastPathComponent, equals: "test.db.old")
+        try check(Data(contentsOf: old), equals: original)
+        try check(database.fileNames(), equals: ["test.db", "test.db.old"])
+        check(database.mode(of: "test.db"), equals: 0o600)
         try db.open(with: key)
-        #expect(
-            try db.strings("SELECT text FROM note ORDER BY id")
-                == ["written by SQLCipher \(version)", "second", "third"])
-        #expect(try db.verifyIntegrity().isSound)
+        try check(
+            db.strings("SELECT text FROM note ORDER BY id"),
+            equals: ["written by SQLCipher \(version)", "second", "third"])
+        try check(db.verifyIntegrity().isSound)
         db.close()
         // A second time there is nothing to do.
-        #expect(try SecureDatabaseStore.migrate(at: database.url, key: key) == nil)
-        #expect(try SecureDatabaseStore.diagnose(at: database.url, key: key).finding == .ok)
+        try check(SecureDatabaseStore.migrate(at: database.url, key: key) == nil)
+        try check(SecureDatabaseStore.diagnose(at: database.url, key: key).finding, equals: .ok)
     }
 
     @Test func `the key can change with the format`() throws {
@@ -48,10 +48,10 @@ import TestSupport
                 at: database.url, key: Self.passphrase, newKey: Self.rawKey)
             let db = database.store()
             try db.open(with: Self.rawKey)
-            #expect(try db.int("SELECT count(*) FROM note") == 3)
+            try check(db.int("SELECT count(*) FROM note"), equals: 3)
             db.close()
         }
-        #expect(try database.fileNames() == ["test.db", "test.db.old"])
+        try check(database.fileNames(), equals: ["test.db", "test.db.old"])
     }
 
     @Test func `a plaintext header is removed`() throws {
@@ -62,12 +62,12 @@ import TestSupport
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
         db.close()
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-        #expect(
+        check(
             storageError { try SecureDatabaseStore.migrate(at: database.url, key: key) } != nil)
 
         try SecureDatabaseStore.migrate(at: database.url, key: key, from: header)
 
-        #expect(try database.openStore().strings("SELECT x FROM t") == ["row"])
+        try check(database.openStore().strings("SELECT x FROM t"), equals: ["row"])
     }
 
     @Test func `another page size is detected, and the log's content is migrated`() throws {
@@ -83,10 +83,10 @@ import TestSupport
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
         try SecureDatabaseStore.migrate(at: copy.url, key: key)
         let opened = try copy.openStore()
-        #expect(try opened.strings("SELECT x FROM t") == ["in the log"])
-        #expect(try opened.int("PRAGMA page_size") == 4096)
+        try check(opened.strings("SELECT x FROM t"), equals: ["in the log"])
+        try check(opened.int("PRAGMA page_size"), equals: 4096)
         opened.close()
-        #expect(try copy.fileNames() == ["test.db", "test.db.old"])
+        try check(copy.fileNames(), equals: ["test.db", "test.db.old"])
     }
 
     @Test func `a finished journal beside an old file does not prevent a migration`() throws {
@@ -94,7 +94,7 @@ import TestSupport
         for content in [Data(), Data(count: 512)] {
             try content.write(to: URL(fileURLWithPath: database.path + "-journal"))
             try SecureDatabaseStore.migrate(at: database.url, key: .passphrase(Fixture.passphrase))
-            #expect(try database.fileNames() == ["test.db", "test.db.old"])
+            try check(database.fileNames(), equals: ["test.db", "test.db.old"])
             try FileManager.default.removeItem(at: database.url)
             try FileManager.default.moveItem(
                 atPath: database.path + ".old", toPath: database.path)
@@ -107,10 +107,10 @@ import TestSupport
             try Data("precious".utf8).write(to: URL(fileURLWithPath: database.path + name))
         }
         let old = try SecureDatabaseStore.migrate(at: database.url, key: Self.passphrase)
-        #expect(old?.lastPathComponent == "test.db.old-3")
-        #expect(
-            try Data(contentsOf: URL(fileURLWithPath: database.path + ".old"))
-                == Data("precious".utf8))
+        check(old?.lastPathComponent, equals: "test.db.old-3")
+        try check(
+            Data(contentsOf: URL(fileURLWithPath: database.path + ".old")),
+            equals: Data("precious".utf8))
     }
 
     @Test func `a wrong key, a missing file and a plain one are errors, and nothing changes`()
@@ -118,36 +118,37 @@ import TestSupport
     {
         try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
         let before = try DirectorySnapshot(of: database.directory)
-        #expect(
+        check(
             storageError {
                 try SecureDatabaseStore.migrate(at: database.url, key: .passphrase("wrong"))
-            }?.kind == .authenticationFailed)
-        #expect(
+            }?.kind, equals: .authenticationFailed)
+        check(
             storageError {
                 try SecureDatabaseStore.migrate(
                     at: database.directory.appendingPathComponent("no.db"), key: Self.passphrase)
-            }?.kind == .openFailed)
+            }?.kind, equals: .openFailed)
         #expect(throws: CancellationError.self) {
             try SecureDatabaseStore.migrate(at: database.url, key: Self.passphrase) { _ in
                 throw CancellationError()
             }
         }
-        #expect(try DirectorySnapshot(of: database.directory) == before)
+        try check(DirectorySnapshot(of: database.directory), equals: before)
         try FileManager.default.removeItem(at: database.url)
         try Fixture.copy("plaintext.db", to: database)
-        #expect(
+        check(
             storageError {
                 try SecureDatabaseStore.migrate(at: database.url, key: Self.passphrase)
-            }?.kind == .notEncrypted)
+            }?.kind, equals: .notEncrypted)
     }
 
     @Test func `a file that is in use is not migrated`() throws {
         let db = try database.openStore { $0.cipher.pageSize = 1024 }
         try db.executeUpdate("CREATE TABLE t (x)")
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-        #expect(
-            storageError { try SecureDatabaseStore.migrate(at: database.url, key: key) }?.code == 5)
-        #expect(try db.tableExists("t"))
+        check(
+            storageError { try SecureDatabaseStore.migrate(at: database.url, key: key) }?.code,
+            equals: 5)
+        try check(db.tableExists("t"))
     }
 
     @Test(
@@ -171,18 +172,18 @@ import TestSupport
                 at: database.url, key: .passphrase("legacy")
             ).finding
             moment.note(wasTooLate: finding == .ok)
-            #expect(finding == .ok || finding == .legacyFormat(version: 3), "\(finding)")
+            check(finding == .ok || finding == .legacyFormat(version: 3), "\(finding)")
             outcomes[finding.summary, default: 0] += 1
             try SecureDatabaseStore.migrate(at: database.url, key: .passphrase("legacy"))
             let db = database.store()
             try db.open(with: "legacy")
-            #expect(try db.int("SELECT count(*) FROM t") == 2000)
+            try check(db.int("SELECT count(*) FROM t"), equals: 2000)
             db.close()
             let old = URL(fileURLWithPath: database.path + ".old")
             // In WAL mode two bytes of the header may differ: they hold the journal mode.
             let kept = try Data(contentsOf: old)
-            #expect(mode == .wal ? kept.count == original.count : kept == original)
-            #expect(try database.fileNames() == ["test.db", "test.db.old"])
+            check(mode == .wal ? kept.count == original.count : kept == original)
+            try check(database.fileNames(), equals: ["test.db", "test.db.old"])
             for url in [database.url, old] { try FileManager.default.removeItem(at: url) }
             try original.write(to: database.url)
         }

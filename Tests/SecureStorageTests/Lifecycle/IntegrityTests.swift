@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A check of the whole file reports what is wrong with it, and nothing else.
-@Suite(.timeLimit(.minutes(10))) struct IntegrityTests {
+struct IntegrityTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -31,15 +31,15 @@ import TestSupport
     func `a sound file is reported as sound, including its log`(_ mode: JournalMode) throws {
         let db = try makeFile(40, mode)
         let report = try db.verifyIntegrity()
-        #expect(report.isSound, "\(report)")
-        #expect(report.pageCount > 40)
-        #expect(report.description.contains("all sound"))
+        check(report.isSound, "\(report)")
+        check(report.pageCount > 40)
+        check(report.description.contains("all sound"))
         // Also in a transaction that has changed pages.
         try db.inImmediate {
             try db.executeUpdate("UPDATE t SET x = randomblob(3000)")
-            #expect(try db.verifyIntegrity().isSound)
+            try check(db.verifyIntegrity().isSound)
         }
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
     }
 
     /// Set `SECURESTORAGE_FLIPS=2000` for a long run.
@@ -55,13 +55,13 @@ import TestSupport
         for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 40) {
             let offset = Int.random(in: 0..<whole.count)
             var byte = whole[offset] ^ (1 << Int.random(in: 0..<8))
-            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+            try require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
             let page = offset / 4096 + 1
             let store = database.store { $0.journalMode = .delete }
             do {
                 try store.open(with: TemporaryDatabase.key)
                 let report = try store.verifyIntegrity()
-                #expect(report.damagedPages == [page], "byte \(offset): \(report)")
+                check(report.damagedPages, equals: [page], "byte \(offset): \(report)")
                 // Each query has its own connection, because SQLCipher 4.9 reads nothing more after
                 // a damaged page.
                 for (sql, expected) in [
@@ -71,23 +71,23 @@ import TestSupport
                     do {
                         let reader = try database.openStore { $0.journalMode = .delete }
                         defer { reader.close() }
-                        #expect(try reader.strings(sql) == expected, "byte \(offset)")
+                        try check(reader.strings(sql), equals: expected, "byte \(offset)")
                         counts.right += 1
                     } catch let error as SecureStorageError {
-                        #expect(error.code == 11, "byte \(offset): \(error)")
+                        check(error.code, equals: 11, "byte \(offset): \(error)")
                         counts.errors += 1
                     }
                 }
             } catch let error as SecureStorageError {
                 // Opening needs the first page.
-                #expect(page == 1 && error.code == 11, "byte \(offset): \(error)")
+                check(page == 1 && error.code == 11, "byte \(offset): \(error)")
             }
             store.close()
             byte = whole[offset]
-            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+            try require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
         }
-        #expect(counts.errors > 0)
-        #expect(counts.right > 0)
+        check(counts.errors > 0)
+        check(counts.right > 0)
     }
 
     @Test func `rows with dangling references are reported`() throws {
@@ -99,13 +99,13 @@ import TestSupport
             INSERT INTO child VALUES (7, 99);
             """)
         let report = try db.verifyIntegrity()
-        #expect(!report.isSound)
-        #expect(report.damagedPages == [] && report.structureProblems == [])
-        let violation = try #require(report.foreignKeyViolations.first)
-        #expect(violation.table == "child")
-        #expect(violation.rowID == 7)
-        #expect(violation.referencedTable == "parent")
-        #expect(report.description.contains("child, row 7"))
+        check(!report.isSound)
+        check(report.damagedPages == [] && report.structureProblems == [])
+        let violation = try require(report.foreignKeyViolations.first)
+        check(violation.table, equals: "child")
+        check(violation.rowID, equals: 7)
+        check(violation.referencedTable, equals: "parent")
+        check(report.description.contains("child, row 7"))
     }
 
     @Test func `a broken structure is reported although every page is as it was written`() throws {
@@ -120,37 +120,37 @@ import TestSupport
             UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (x)' WHERE name = 'i';
             """)
         let report = try database.openStore { $0.journalMode = .delete }.verifyIntegrity()
-        #expect(report.damagedPages == [])
-        #expect(!report.structureProblems.isEmpty)
-        #expect(!report.isSound)
+        check(report.damagedPages, equals: [])
+        check(!report.structureProblems.isEmpty)
+        check(!report.isSound)
     }
 
     @Test func `a truncated or extended file is not sound`() throws {
         let db = try makeFile(20)
         let whole = try Data(contentsOf: database.url)
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
         let file = try FileHandle(forWritingTo: database.url)
         try file.seekToEnd()
         try file.write(contentsOf: Data(repeating: 1, count: 100))
-        #expect(try db.verifyIntegrity().structureProblems.first?.contains("100 bytes") == true)
+        try check(db.verifyIntegrity().structureProblems.first?.contains("100 bytes"), equals: true)
         try file.truncate(atOffset: UInt64(whole.count - 4096))
         try file.close()
-        #expect(try db.verifyIntegrity().damagedPages == [whole.count / 4096])
+        try check(db.verifyIntegrity().damagedPages, equals: [whole.count / 4096])
     }
 
     @Test func `progress is reported, and an error that it throws ends the check`() throws {
         let db = try makeFile(700)
         var seen: [FileProgress] = []
         _ = try db.verifyIntegrity { seen.append($0) }
-        #expect(seen.count > 3)
-        #expect(seen.last?.fraction == 1)
+        check(seen.count > 3)
+        check(seen.last?.fraction, equals: 1)
         for limit in [0.1, 0.5] {
             #expect(throws: CancellationError.self) {
                 try db.verifyIntegrity { if $0.fraction >= limit { throw CancellationError() } }
             }
         }
-        #expect(try db.verifyIntegrity().isSound)
-        #expect(try !db.isInTransaction())
+        try check(db.verifyIntegrity().isSound)
+        try check(!db.isInTransaction())
     }
 
     @Test func `a cancelled task ends its check`() async throws {
@@ -172,7 +172,7 @@ import TestSupport
         task.cancel()
         cancelled.signal()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 9000)
+        try await check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 9000)
     }
 
     @Test func `a check beside writers finds nothing`() throws {
@@ -194,7 +194,7 @@ import TestSupport
         }
         for _ in 0..<30 {
             let report = try reader.verifyIntegrity()
-            #expect(report.isSound, "\(report)")
+            check(report.isSound, "\(report)")
         }
         stop.end()
         done.wait()

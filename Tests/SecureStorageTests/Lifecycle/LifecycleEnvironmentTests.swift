@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Kills, full disks and too few descriptors while files are copied, converted and checked.
-@Suite(.timeLimit(.minutes(60))) struct LifecycleEnvironmentTests {
+struct LifecycleEnvironmentTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -62,13 +62,13 @@ import TestSupport
                 while true { pause() }
             }
             // Reading a file in WAL mode may leave empty side files.
-            #expect(
-                try DirectorySnapshot(of: database.directory).entries["test.db"]
-                    == source.entries["test.db"])
+            try check(
+                DirectorySnapshot(of: database.directory).entries["test.db"],
+                equals: source.entries["test.db"])
             for name in try target.fileNames() {
                 let bytes = try Data(
                     contentsOf: target.directory.appendingPathComponent(name))
-                #expect(bytes.range(of: Data("the marker of row".utf8)) == nil, "\(name)")
+                check(bytes.range(of: Data("the marker of row".utf8)) == nil, "\(name)")
             }
             let isThere = access(target.path, F_OK) == 0
             moment.note(wasTooLate: isThere)
@@ -79,11 +79,11 @@ import TestSupport
                     from: database.url, to: target.url, key: Self.key)
             }
             let db = try target.openStore()
-            #expect(try db.int("SELECT count(*) FROM t") == 3000)
-            #expect(try db.verifyIntegrity().isSound)
+            try check(db.int("SELECT count(*) FROM t"), equals: 3000)
+            try check(db.verifyIntegrity().isSound)
             db.close()
             // An abandoned lock file is reused by the next process that needs it.
-            #expect(try target.fileNames().filter { !$0.hasSuffix(".lock") } == ["target.db"])
+            try check(target.fileNames().filter { !$0.hasSuffix(".lock") }, equals: ["target.db"])
             try FileManager.default.removeItem(at: target.url)
         }
         SuddenDeath.report("import, \(mode): \(outcomes)")
@@ -103,7 +103,7 @@ import TestSupport
                     mode = mode.rawValue as String, delay = moment.next() as Int
                 ] in
                 var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.journalMode = try require(.init(rawValue: mode))
                 configuration.secondInstance = .allowed
                 let db = SecureDatabaseStore(
                     fullDatabasePath: source, configuration: configuration)
@@ -133,15 +133,15 @@ import TestSupport
             let acknowledged =
                 (try? Data(contentsOf: URL(fileURLWithPath: database.path + ".acknowledged")))?
                 .count ?? 0
-            let rows = try #require(try db.int("SELECT count(*) FROM t"))
-            #expect(rows >= 3000 + acknowledged)
-            #expect(try db.verifyIntegrity().isSound)
+            let rows = try require(db.int("SELECT count(*) FROM t"))
+            check(rows >= 3000 + acknowledged)
+            try check(db.verifyIntegrity().isSound)
             db.close()
             moment.note(wasTooLate: access(target.path, F_OK) == 0)
             if access(target.path, F_OK) == 0 {
                 let copy = try target.openStore { $0.journalMode = mode }
-                #expect(try copy.int("SELECT count(*) FROM t") ?? 0 >= 3000)
-                #expect(try copy.verifyIntegrity().isSound)
+                try check(copy.int("SELECT count(*) FROM t") ?? 0 >= 3000)
+                try check(copy.verifyIntegrity().isSound)
                 copy.close()
                 try FileManager.default.removeItem(at: target.url)
             }
@@ -199,18 +199,18 @@ import TestSupport
                         .sorted()
                     if let error {
                         failures += 1
-                        #expect(
+                        check(
                             [13, 10, 14, 11].contains(error.code), "\(name), \(spare): \(error)")
-                        #expect(names == ["ballast"], "\(name), \(spare): \(names)")
+                        check(names, equals: ["ballast"], "\(name), \(spare): \(names)")
                     } else {
-                        #expect(names == ["ballast", "target.db"])
+                        check(names, equals: ["ballast", "target.db"])
                         try FileManager.default.removeItem(at: place)
                     }
                 }
-                #expect(failures > 1 && failures < 7, "\(name)")
+                check(failures > 1 && failures < 7, "\(name)")
             }
-            #expect(try db.int("SELECT count(*) FROM t") == 3000)
-            #expect(try db.verifyIntegrity().isSound)
+            try check(db.int("SELECT count(*) FROM t"), equals: 3000)
+            try check(db.verifyIntegrity().isSound)
         }
 
         @Test
@@ -254,9 +254,9 @@ import TestSupport
                     taken.popLast().map { _ = close($0) }
                 }
                 for descriptor in taken { close(descriptor) }
-                #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 3000)
-                #expect(outcomes.failed > 5)
-                #expect(outcomes.done > 5)
+                try check(db.int(forQuery: "SELECT count(*) FROM t"), equals: 3000)
+                check(outcomes.failed > 5)
+                check(outcomes.done > 5)
             }
         }
     #endif
@@ -275,19 +275,20 @@ import TestSupport
             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
             INSERT INTO t SELECT i, zeroblob(1000000) FROM n;
             """)
-        let size = try #require(
-            try FileManager.default.attributesOfItem(atPath: database.path)[.size] as? Int)
-        #expect(size > 1 << 30)
-        #expect(try db.verifyIntegrity().isSound)
-        #expect(
-            try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding == .ok)
+        let size = try require(
+            FileManager.default.attributesOfItem(atPath: database.path)[.size] as? Int)
+        check(size > 1 << 30)
+        try check(db.verifyIntegrity().isSound)
+        try check(
+            SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding, equals: .ok)
         try db.backup(to: target.url)
-        #expect(
-            try target.openStore { $0.journalMode = .delete }.int("SELECT count(*) FROM t") == 1100)
+        try check(
+            target.openStore { $0.journalMode = .delete }.int("SELECT count(*) FROM t"),
+            equals: 1100)
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: Self.key,
             to: target.directory.appendingPathComponent("saved.db"))
-        #expect(report.isWhole, "\(report)")
-        #expect(report.tables.first?.rowsSaved == 1100)
+        check(report.isWhole, "\(report)")
+        check(report.tables.first?.rowsSaved, equals: 1100)
     }
 }

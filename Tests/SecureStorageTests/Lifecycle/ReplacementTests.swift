@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Replacing a file with a new one.
-@Suite(.timeLimit(.minutes(10))) struct ReplacementTests {
+struct ReplacementTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -20,16 +20,16 @@ import TestSupport
         let other = target.store()
         defer { other.close() }
         // The error of opening it ends the copy.
-        #expect(
+        check(
             storageError {
                 try db.backup(to: target.url, replacing: true) { _ in
                     guard !other.isOpen() else { return }
                     try other.open(with: TemporaryDatabase.key)
                     try other.executeUpdate("INSERT INTO t VALUES ('since')")
                 }
-            }?.code == 5)
+            }?.code, equals: 5)
         other.close()
-        #expect(try target.openStore().strings("SELECT x FROM t") == ["original"])
-        #expect(try target.fileNames().filter { $0.hasPrefix(".") } == [])
+        try check(target.openStore().strings("SELECT x FROM t"), equals: ["original"])
+        try check(target.fileNames().filter { $0.hasPrefix(".") }, equals: [])
     }
 }

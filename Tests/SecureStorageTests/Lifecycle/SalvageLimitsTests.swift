@@ -6,7 +6,7 @@ import TestSupport
 /// Salvage of files that are worse than damaged.
 ///
 /// Nothing of what is left is lost, and nothing else is touched.
-@Suite(.timeLimit(.minutes(10))) struct SalvageLimitsTests {
+struct SalvageLimitsTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -41,14 +41,14 @@ import TestSupport
             UPDATE sqlite_schema SET sql = 'ATTACH ''\(victim.path)'' AS y KEY ''''' WHERE name = 'a';
             UPDATE sqlite_schema SET sql = 'DELETE FROM y.t' WHERE name = 'b';
             """)
-        #expect(shell.errors == "")
+        check(shell.errors, equals: "")
 
         let report = try salvage()
 
-        #expect(report.problems.contains { $0.contains("schema") })
-        #expect(report.tables.map(\.rowsSaved) == [1])
+        check(report.problems.contains { $0.contains("schema") })
+        check(report.tables.map(\.rowsSaved), equals: [1])
         let left = try SQLCipherShell(victim.path, key: nil, "SELECT x FROM t;")
-        #expect(left.lines == ["precious"])
+        check(left.lines, equals: ["precious"])
     }
 
     @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
@@ -63,24 +63,24 @@ import TestSupport
                 "CREATE TRIGGER g\(number) AFTER DELETE ON t\(number) BEGIN SELECT 1; END")
         }
         try db.executeUpdate("CREATE VIEW v AS SELECT x FROM t100")
-        let page = try #require(
-            try db.int(
+        let page = try require(
+            db.int(
                 "SELECT pageno FROM dbstat WHERE name = 'sqlite_schema' AND pagetype = 'leaf' "
                     + "ORDER BY path LIMIT 1"))
         db.close()
-        try #require(page != 1)
+        try require(page != 1)
         try damage(page: page)
 
         let report = try salvage()
 
-        #expect(!report.tables.isEmpty)
-        #expect(!report.isWhole)
+        check(!report.tables.isEmpty)
+        check(!report.isWhole)
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT x FROM v") == 100)
-        #expect(
-            try saved.int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'")
-                == report.tables.count)
-        #expect(try saved.verifyIntegrity().isSound)
+        try check(saved.int("SELECT x FROM v"), equals: 100)
+        try check(
+            saved.int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"),
+            equals: report.tables.count)
+        try check(saved.verifyIntegrity().isSound)
     }
 
     @Test func `a unique index that cannot be recreated costs no rows`() throws {
@@ -94,11 +94,11 @@ import TestSupport
             UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t (x)' WHERE name = 'i';
             """)
         let report = try salvage()
-        #expect(report.problems.count == 1)
+        check(report.problems.count, equals: 1)
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT count(*) FROM t") == 3)
-        #expect(
-            try saved.strings("SELECT name FROM sqlite_schema WHERE type = 'index'") == ["j"])
+        try check(saved.int("SELECT count(*) FROM t"), equals: 3)
+        try check(
+            saved.strings("SELECT name FROM sqlite_schema WHERE type = 'index'"), equals: ["j"])
     }
 
     @Test func `a free page that once held long rows does not hide later pages`()
@@ -119,9 +119,9 @@ import TestSupport
         try damage(page: 1)
         _ = try salvage()
         let saved = try target.openStore()
-        #expect(
-            try saved.int("SELECT count(DISTINCT c0) FROM lost_and_found WHERE c0 LIKE 'row %'")
-                == 3000)
+        try check(
+            saved.int("SELECT count(DISTINCT c0) FROM lost_and_found WHERE c0 LIKE 'row %'"),
+            equals: 3000)
     }
 
     @Test func `a salvage does not replace its own source`() throws {
@@ -130,11 +130,11 @@ import TestSupport
         db.close()
         try damage(page: 2)
         let before = try Data(contentsOf: database.url)
-        #expect(
+        check(
             storageError {
                 try SecureDatabaseStore.salvage(
                     at: database.url, key: Self.key, to: database.url, replacing: true)
-            }?.kind == .openFailed)
-        #expect(try Data(contentsOf: database.url) == before)
+            }?.kind, equals: .openFailed)
+        try check(Data(contentsOf: database.url), equals: before)
     }
 }

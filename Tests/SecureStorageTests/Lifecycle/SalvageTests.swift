@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Saving what can still be read from a damaged file.
-@Suite(.timeLimit(.minutes(10))) struct SalvageTests {
+struct SalvageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -24,7 +24,7 @@ import TestSupport
         let file = try FileHandle(forUpdating: database.url)
         let offset = UInt64((page - 1) * 4096 + 1000)
         try file.seek(toOffset: offset)
-        let byte = try #require(try file.read(upToCount: 1)?.first)
+        let byte = try require(file.read(upToCount: 1)?.first)
         try file.seek(toOffset: offset)
         try file.write(contentsOf: Data([byte ^ 0x10]))
         try file.close()
@@ -55,7 +55,7 @@ import TestSupport
     private func saved(_ table: String) throws -> [String?] {
         let db = try target.openStore { $0.journalMode = .delete }
         defer { db.close() }
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
         return try db.strings(
             table == "t"
                 ? "SELECT id || name || quote(amount) || hex(x) FROM t ORDER BY id"
@@ -66,17 +66,17 @@ import TestSupport
         let rows = try makeFile()
         let before = try DirectorySnapshot(of: database.directory)
         let report = try salvage()
-        #expect(report.isWhole, "\(report)")
-        #expect(report.tables.map(\.name) == ["t", "keyed"])
-        #expect(report.tables.map(\.rowsSaved) == [3501, rows.keyed.count])
-        #expect(try saved("t") == rows.rows)
-        #expect(try saved("keyed") == rows.keyed)
+        check(report.isWhole, "\(report)")
+        check(report.tables.map(\.name), equals: ["t", "keyed"])
+        check(report.tables.map(\.rowsSaved), equals: [3501, rows.keyed.count])
+        try check(saved("t"), equals: rows.rows)
+        try check(saved("keyed"), equals: rows.keyed)
         let db = try target.openStore()
-        #expect(
-            try db.strings("SELECT name FROM sqlite_schema ORDER BY 1")
-                == ["i", "keyed", "noted", "seen", "t"])
-        #expect(try db.int("SELECT count(*) FROM seen") == 3501)
-        #expect(try DirectorySnapshot(of: database.directory) == before)
+        try check(
+            db.strings("SELECT name FROM sqlite_schema ORDER BY 1"),
+            equals: ["i", "keyed", "noted", "seen", "t"])
+        try check(db.int("SELECT count(*) FROM seen"), equals: 3501)
+        try check(DirectorySnapshot(of: database.directory), equals: before)
     }
 
     /// Damages a few pages, one at a time; `SECURESTORAGE_SALVAGES=400` damages more.
@@ -86,7 +86,7 @@ import TestSupport
         let whole = try Data(contentsOf: database.url)
         let pages = whole.count / 4096
         let places = try rowPlaces()
-        #expect(pages > 400)
+        check(pages > 400)
         let count = environmentNumber("SECURESTORAGE_SALVAGES", default: 12)
         for round in 0..<count {
             // The first pages are the interesting ones: roots and inner pages.
@@ -96,19 +96,19 @@ import TestSupport
 
             let report = try salvage()
 
-            #expect(report.damagedPages == [page])
+            check(report.damagedPages, equals: [page])
             let lost = places.filter { $0.value.contains(page) }.keys
             let expected = rows.rows.enumerated().filter { !lost.contains($0.offset) }
                 .map(\.element)
             let found = Set(try saved("t"))
             let missing = expected.filter { !found.contains($0) }.count
-            #expect(
+            check(
                 missing <= report.unassignedRows && report.unassignedRows == 0,
                 "page \(page): \(missing) rows are missing; \(report)")
-            #expect(found.isSubset(of: Set(rows.rows)))
+            check(found.isSubset(of: Set(rows.rows)))
             let keyed = Set(try saved("keyed"))
-            #expect(keyed.isSubset(of: Set(rows.keyed)))
-            #expect(keyed.count > rows.keyed.count - 20)
+            check(keyed.isSubset(of: Set(rows.keyed)))
+            check(keyed.count > rows.keyed.count - 20)
         }
     }
 
@@ -150,13 +150,13 @@ import TestSupport
 
         let report = try salvage()
 
-        #expect(report.damagedPages == [1])
-        #expect(report.unassignedRows == 500)
-        #expect(report.problems.contains { $0.contains("schema") })
+        check(report.damagedPages, equals: [1])
+        check(report.unassignedRows, equals: 500)
+        check(report.problems.contains { $0.contains("schema") })
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT count(DISTINCT c0) FROM lost_and_found") == 500)
-        #expect(
-            try saved.strings("SELECT c0 FROM lost_and_found WHERE id = 500") == ["row 500"])
+        try check(saved.int("SELECT count(DISTINCT c0) FROM lost_and_found"), equals: 500)
+        try check(
+            saved.strings("SELECT c0 FROM lost_and_found WHERE id = 500"), equals: ["row 500"])
     }
 
     @Test func `all kinds of values, and rows older than a column, are saved`() throws {
@@ -191,9 +191,9 @@ import TestSupport
 
         let report = try salvage()
 
-        #expect(report.isWhole, "\(report)")
+        check(report.isWhole, "\(report)")
         let saved = try target.openStore()
-        #expect(try questions.map { try saved.strings($0) } == expected)
+        try check(questions.map { try saved.strings($0) }, equals: expected)
     }
 
     @Test func `the log's content is saved, and a new key can be given`() throws {
@@ -202,10 +202,10 @@ import TestSupport
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: Self.key, to: target.url, newKey: .passphrase("new"))
         db.close()
-        #expect(report.isWhole)
+        check(report.isWhole)
         let saved = target.store()
         try saved.open(with: "new")
-        #expect(try saved.strings("SELECT x FROM t") == ["in the log"])
+        try check(saved.strings("SELECT x FROM t"), equals: ["in the log"])
     }
 
     @Test func `deleted rows do not reappear`() throws {
@@ -215,27 +215,27 @@ import TestSupport
         let count = try db.int("SELECT count(*) FROM t")
         db.close()
         let report = try salvage()
-        #expect(report.tables.first?.rowsSaved == count)
-        #expect(report.unassignedRows == 0)
+        check(report.tables.first?.rowsSaved, equals: count)
+        check(report.unassignedRows, equals: 0)
     }
 
     @Test func `a wrong key and an existing target are errors`() throws {
         _ = try makeFile()
-        #expect(
+        check(
             storageError {
                 try SecureDatabaseStore.salvage(
                     at: database.url, key: .passphrase("wrong"), to: target.url)
-            }?.kind == .authenticationFailed)
+            }?.kind, equals: .authenticationFailed)
         try Data("precious".utf8).write(to: target.url)
-        #expect(
+        check(
             storageError {
                 try SecureDatabaseStore.salvage(at: database.url, key: Self.key, to: target.url)
-            }?.code == 14)
+            }?.code, equals: 14)
         #expect(throws: CancellationError.self) {
             try SecureDatabaseStore.salvage(
                 at: database.url, key: Self.key, to: target.url, replacing: true
             ) { _ in throw CancellationError() }
         }
-        #expect(try Data(contentsOf: target.url) == Data("precious".utf8))
+        try check(Data(contentsOf: target.url), equals: Data("precious".utf8))
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Damage in a full-text index or an R-tree costs nothing outside of it, and inside no more than is
 /// damaged.
-@Suite(.timeLimit(.minutes(10)), .engine(has: "ENABLE_FTS4")) struct SalvageVirtualTableTests {
+@Suite(.engine(has: "ENABLE_FTS4")) struct SalvageVirtualTableTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -43,8 +43,8 @@ import TestSupport
 
     private func salvage(damaging table: String) throws -> SalvageReport {
         let db = try database.openStore { $0.journalMode = .delete }
-        let page = try #require(
-            try db.int("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"))
+        let page = try require(
+            db.int("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"))
         db.close()
         var content = try Data(contentsOf: database.url)
         content[(page - 1) * 4096 + 1000] ^= 1
@@ -60,36 +60,36 @@ import TestSupport
         try makeFile()
         let report = try salvage(damaging: table)
 
-        #expect(report.damagedPages.count == 1)
-        #expect(report.tables.first { $0.name == "t" }?.rowsSaved == 600)
+        check(report.damagedPages.count, equals: 1)
+        check(report.tables.first { $0.name == "t" }?.rowsSaved, equals: 600)
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'") == 600)
+        try check(saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'"), equals: 600)
         let module = String(table.prefix { $0 != "_" })
         for name in ["f4", "f5", "of"] {
             let found = try saved.int(
                 "SELECT count(*) FROM \"\(name)\" WHERE \"\(name)\" MATCH 'word7'")
             // Only the index's own rows are lost, with their page.
             let rows = try saved.int("SELECT count(*) FROM \"\(name)\" WHERE x LIKE 'word7 %'")
-            #expect(found == rows && (rows == 7 || table == "\(name)_content"))
+            check(found == rows && (rows == 7 || table == "\(name)_content"))
         }
         let made = report.rebuilt.contains(module)
         switch module {
         case "f4", "f5", "of":
             // Rows and settings cannot be recreated.
             let isLost = table.hasSuffix("_content") || table.hasSuffix("_config")
-            #expect(made && report.isWhole == !isLost, "\(report)")
+            check(made && report.isWhole == !isLost, "\(report)")
         case "less":
-            #expect(report.problems.contains { $0.contains("less") }, "\(report)")
-            #expect(!report.isWhole)
+            check(report.problems.contains { $0.contains("less") }, "\(report)")
+            check(!report.isWhole)
         default:
-            #expect(report.problems.contains { $0.contains("R-tree r") }, "\(report)")
+            check(report.problems.contains { $0.contains("R-tree r") }, "\(report)")
             let entries = try saved.int("SELECT count(*) FROM r WHERE a = id AND b = id + 1")
-            #expect(entries == (try saved.int("SELECT count(*) FROM r")))
-            #expect(try saved.int("SELECT count(*) FROM r WHERE a BETWEEN 100 AND 200") ?? 0 <= 101)
+            check(entries, equals: (try saved.int("SELECT count(*) FROM r")))
+            try check(saved.int("SELECT count(*) FROM r WHERE a BETWEEN 100 AND 200") ?? 0 <= 101)
             // The nodes also contain what the tables of row IDs and parents hold.
-            #expect(entries == 600 || table == "r_node")
+            check(entries == 600 || table == "r_node")
         }
-        #expect(try saved.verifyIntegrity().isSound || module == "less")
+        try check(saved.verifyIntegrity().isSound || module == "less")
     }
 
     @Test(arguments: tables)
@@ -101,22 +101,23 @@ import TestSupport
             database.path, key: "x'\(TemporaryDatabase.key.hex)'",
             ".dbconfig defensive off\nPRAGMA writable_schema = ON; "
                 + "DELETE FROM sqlite_schema WHERE name = '\(table)';")
-        try #require(shell.errors == "")
+        try require(shell.errors == "")
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, to: target.url)
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'") == 600)
+        try check(saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'"), equals: 600)
         let module = String(table.prefix { $0 != "_" })
         let isMade = report.rebuilt.contains(module)
-        #expect(isMade || report.problems.contains { $0.contains(" \(module) ") }, "\(report)")
-        #expect(isMade == (["f4", "f5", "of"].contains(module) && !table.hasSuffix("_content")))
+        check(isMade || report.problems.contains { $0.contains(" \(module) ") }, "\(report)")
+        check(
+            isMade, equals: (["f4", "f5", "of"].contains(module) && !table.hasSuffix("_content")))
         for name in ["f4", "f5", "of"] where name != module || isMade {
             let found = try saved.int(
                 "SELECT count(*) FROM \"\(name)\" WHERE \"\(name)\" MATCH 'word7'")
-            #expect(found == 7)
+            check(found, equals: 7)
         }
-        #expect(try saved.verifyIntegrity().isSound || !isMade, "\(report)")
-        #expect(!report.isWhole)
+        try check(saved.verifyIntegrity().isSound || !isMade, "\(report)")
+        check(!report.isWhole)
     }
 
     @Test(arguments: [
@@ -137,10 +138,10 @@ import TestSupport
         db.close()
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, to: target.url)
-        #expect(report.isWhole && report.rebuilt.isEmpty, "\(report)")
+        check(report.isWhole && report.rebuilt.isEmpty, "\(report)")
         let tables = "SELECT name FROM sqlite_schema ORDER BY name"
-        #expect(
-            try target.openStore().strings(tables) == database.openStore().strings(tables))
+        try check(
+            target.openStore().strings(tables), equals: database.openStore().strings(tables))
     }
 
     @Test func `an index that was already wrong is rebuilt too`() throws {
@@ -151,13 +152,13 @@ import TestSupport
         let shell = try SQLCipherShell(
             database.path, key: "x'\(TemporaryDatabase.key.hex)'",
             ".dbconfig defensive off\nDELETE FROM f5_data WHERE id > 10; DELETE FROM f4_segdir;")
-        try #require(shell.errors == "")
+        try require(shell.errors == "")
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, to: target.url)
-        #expect(report.rebuilt.sorted() == ["f4", "f5"])
-        #expect(report.isWhole)
+        check(report.rebuilt.sorted(), equals: ["f4", "f5"])
+        check(report.isWhole)
         let saved = try target.openStore()
-        #expect(try saved.int("SELECT count(*) FROM f5 WHERE f5 MATCH 'word7'") == 7)
-        #expect(try saved.verifyIntegrity().isSound)
+        try check(saved.int("SELECT count(*) FROM f5 WHERE f5 MATCH 'word7'"), equals: 7)
+        try check(saved.verifyIntegrity().isSound)
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 @testable import SecureStorage
 
 /// Copies and checks of a queue's file that run beside its other calls.
-@Suite(.timeLimit(.minutes(10))) struct SeparateReadingTests {
+struct SeparateReadingTests {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
 
@@ -30,7 +30,7 @@ import TestSupport
                     try $0.changeEncryptionKey(with: Data(repeating: number, count: 32))
                 }
             }
-            #expect(error == nil)
+            check(error == nil)
             done.signal()
         }
         if isWaiting {
@@ -51,8 +51,8 @@ import TestSupport
             }
             return "damaged, for sure"
         }
-        #expect(found == "damaged, for sure")
-        #expect(attempts == 2)
+        check(found, equals: "damaged, for sure")
+        check(attempts, equals: 2)
     }
 
     @Test func `the third attempt makes other calls wait until it is done`() throws {
@@ -68,7 +68,7 @@ import TestSupport
             usleep(50_000)
             _ = try store.int("SELECT count(*) FROM t")
         }
-        #expect(attempts == 3)
+        check(attempts, equals: 3)
         last?.wait()
         try queue.inDatabase { _ = try $0.int("SELECT count(*) FROM t") }
     }
@@ -83,7 +83,7 @@ import TestSupport
                 throw Enough()
             }
         }
-        #expect(calls == 1)
+        check(calls, equals: 1)
     }
 
     @Test func `a check during a key change reports the truth`() throws {
@@ -92,7 +92,7 @@ import TestSupport
             calls += 1
             if calls == 1 { changeKey(to: 1, isWaiting: true) }
         }
-        #expect(report.isSound, "\(report)")
+        check(report.isSound, "\(report)")
         try queue.inDatabase { $0.close() }
         #expect(throws: SecureStorageError.closed) { try queue.verifyIntegrity() }
     }
@@ -120,11 +120,11 @@ import TestSupport
             }
             error.withLock { $0 = thrown }
         }
-        #expect(!isFree.current)
-        #expect(error.current == .suspended)
-        #expect(queue.suspend())
+        check(!isFree.current)
+        check(error.current, equals: .suspended)
+        check(queue.suspend())
         #if os(Linux)
-            #expect(HeldLocks.onFiles(of: database.path) == [])
+            check(HeldLocks.onFiles(of: database.path), equals: [])
         #endif
         queue.resume()
         try queue.backup(to: copy)

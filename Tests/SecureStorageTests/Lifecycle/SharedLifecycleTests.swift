@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Copies and checks of a queue's or a pool's database.
-@Suite(.timeLimit(.minutes(10))) struct SharedLifecycleTests {
+struct SharedLifecycleTests {
     let database: TemporaryDatabase
     let copy: TemporaryDatabase
 
@@ -31,13 +31,13 @@ import TestSupport
                 try? queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
                 done.signal()
             }
-            #expect(done.wait(timeout: .now() + 20) == .success)
+            check(done.wait(timeout: .now() + 20), equals: .success)
             callsMeanwhile += 1
         }
-        #expect(callsMeanwhile > 3)
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 2000)
-        #expect(try queue.verifyIntegrity().isSound)
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } ?? 0 > 2000)
+        check(callsMeanwhile > 3)
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 2000)
+        try check(queue.verifyIntegrity().isSound)
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") } ?? 0 > 2000)
     }
 
     @Test func `a pool's writer keeps working while its database is copied`() throws {
@@ -50,19 +50,19 @@ import TestSupport
                 try? pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
                 done.signal()
             }
-            #expect(done.wait(timeout: .now() + 20) == .success)
+            check(done.wait(timeout: .now() + 20), equals: .success)
             writes += 1
         }
-        #expect(writes > 3)
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 2000)
-        #expect(try pool.verifyIntegrity().isSound)
+        check(writes > 3)
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 2000)
+        try check(pool.verifyIntegrity().isSound)
     }
 
     @Test func `tasks copy and check, and cancelling one leaves no copy`() async throws {
         let pool = try database.openPool()
         try await pool.write { try $0.executeStatements(Self.rows) }
         try await pool.backup(to: copy.url)
-        #expect(try await pool.verifyIntegrity().isSound)
+        try await check(pool.verifyIntegrity().isSound)
         try FileManager.default.removeItem(at: copy.url)
         let store = try database.openStore()
         let queue = SecureDatabaseQueue(databaseStore: store)
@@ -77,17 +77,17 @@ import TestSupport
         task.cancel()
         isCancelled.withLock { $0 = true }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try copy.fileNames() == [])
-        #expect(try await queue.verifyIntegrity().isSound)
+        try check(copy.fileNames(), equals: [])
+        try await check(queue.verifyIntegrity().isSound)
         await pool.close()
     }
 
     @Test func `a closed queue and a closed pool refuse copies and checks`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: database.store())
-        #expect(storageError { try queue.backup(to: copy.url) } == .closed)
-        #expect(storageError { _ = try queue.verifyIntegrity() } == .closed)
+        check(storageError { try queue.backup(to: copy.url) }, equals: .closed)
+        check(storageError { _ = try queue.verifyIntegrity() }, equals: .closed)
         let pool = SecureDatabasePool(url: database.url)
-        #expect(storageError { try pool.backup(to: copy.url) } == .closed)
+        check(storageError { try pool.backup(to: copy.url) }, equals: .closed)
         await #expect(throws: SecureStorageError.closed) { try await pool.verifyIntegrity() }
     }
 }

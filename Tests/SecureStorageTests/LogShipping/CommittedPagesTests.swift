@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Pages as they are stored, followed from commit to commit.
-@Suite(.timeLimit(.minutes(10))) struct CommittedPagesTests {
+struct CommittedPagesTests {
     /// A copy that is made of nothing but the pages.
     private struct Replica {
         var pages: [UInt32: Data] = [:]
@@ -45,7 +45,7 @@ import TestSupport
 
         func contents(at path: String) throws -> [String] {
             var file = Data()
-            for number in 1...pageCount { file += try #require(pages[UInt32(number)]) }
+            for number in 1...pageCount { file += try require(pages[UInt32(number)]) }
             try file.write(to: URL(fileURLWithPath: path))
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key)
@@ -53,7 +53,7 @@ import TestSupport
                 db.close()
                 unlink(path)
             }
-            #expect(try db.verifyIntegrity().isSound)
+            try check(db.verifyIntegrity().isSound)
             return try CommittedPagesTests.contents(db)
         }
     }
@@ -127,7 +127,7 @@ import TestSupport
                 while try replica.follow(source) {}
                 let expected = try await pool.read { try Self.contents($0) }
                 let found = try replica.contents(at: database.path + ".replica")
-                try #require(found == expected, "step \(step), \(seed)")
+                try require(found == expected, "step \(step), \(seed)")
             }
         }
     }
@@ -153,7 +153,7 @@ import TestSupport
                 .size]
             largest = max(largest, size as? Int ?? 0)
         }
-        #expect(largest < 2_000_000, "\(largest) bytes")
+        check(largest < 2_000_000, "\(largest) bytes")
     }
 
     @Test func `the log is begun anew beside writers that never pause`() async throws {
@@ -182,12 +182,12 @@ import TestSupport
             logs.insert(source.position.salts)
             await Task.yield()
         }
-        #expect(logs.count >= 4)
+        check(logs.count >= 4)
         commits.cancel()
         _ = await commits.result
         while try replica.follow(source) {}
         let expected = try await pools[1].read { try Self.contents($0) }
-        #expect(try replica.contents(at: database.path + ".replica") == expected)
+        try check(replica.contents(at: database.path + ".replica"), equals: expected)
     }
 
     @Test func `a thread that is interrupted while it changes the index is waited for`() throws {
@@ -201,16 +201,16 @@ import TestSupport
         defer { pool.close() }
         // The counter of changes in the second copy of the header, which is written first.
         var counter: UInt32 = 0
-        try #require(pread(index, &counter, 4, 56) == 4)
+        try require(pread(index, &counter, 4, 56) == 4)
         let right = counter
         counter = ~counter
-        try #require(pwrite(index, &counter, 4, 56) == 4)
+        try require(pwrite(index, &counter, 4, 56) == 4)
         let other = Thread {
             usleep(100_000)
             _ = withUnsafeBytes(of: right) { pwrite(index, $0.baseAddress, 4, 56) }
         }
         other.start()
-        #expect(try source.next()?.pages == nil)
+        try check(source.next()?.pages == nil)
         source.end()
     }
 
@@ -226,7 +226,7 @@ import TestSupport
         let second = try CommittedPages(of: pool)
         pool.close()
         #expect(throws: SecureStorageError.self) { try second.next() }
-        #expect(Descriptors.count(of: database.path) == 0)
+        check(Descriptors.count(of: database.path), equals: 0)
     }
 
     @Test func `a position is found again in the same log only`() throws {
@@ -237,22 +237,22 @@ import TestSupport
         let first = try CommittedPages(of: pool)
         var replica = try Replica(first)
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1, x'01')") }
-        #expect(try replica.follow(first))
-        let position = try #require(LogPosition(first.position.bytes))
-        #expect(position == first.position)
+        try check(replica.follow(first))
+        let position = try require(LogPosition(first.position.bytes))
+        check(position, equals: first.position)
         first.end()
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2, x'02')") }
 
         let second = try CommittedPages(of: pool)
-        #expect(try second.resume(at: position))
-        #expect(try replica.follow(second))
-        #expect(try replica.contents(at: database.path + ".replica") == ["1 01", "2 02"])
+        try check(second.resume(at: position))
+        try check(replica.follow(second))
+        try check(replica.contents(at: database.path + ".replica"), equals: ["1 01", "2 02"])
         second.end()
 
         try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3, x'03')") }
         let third = try CommittedPages(of: pool)
-        #expect(try !third.resume(at: position))
+        try check(!third.resume(at: position))
         third.end()
     }
 }

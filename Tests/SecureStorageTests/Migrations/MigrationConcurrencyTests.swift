@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Threads and processes that migrate, write or are killed at the same time.
-@Suite(.timeLimit(.minutes(10))) struct MigrationConcurrencyTests {
+struct MigrationConcurrencyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     private let database: TemporaryDatabase
@@ -47,9 +47,9 @@ import TestSupport
                     applied.withLock { $0 += mine }
                 } catch { errors.withLock { $0.append("\(error)") } }
             }
-            #expect(errors.current == [])
-            #expect(applied.current.sorted() == ["log"] + (1...4).map { "step \($0)" })
-            #expect(try database.openStore().strings(Self.perStep) == ["20", "20", "20", "20"])
+            check(errors.current, equals: [])
+            check(applied.current.sorted(), equals: ["log"] + (1...4).map { "step \($0)" })
+            try check(database.openStore().strings(Self.perStep), equals: ["20", "20", "20", "20"])
         }
     }
 
@@ -62,8 +62,8 @@ import TestSupport
             _ = await (first, second)
 
             let db = try database.openStore()
-            #expect(try Self.counting(6).pending(in: db) == [])
-            #expect(try db.strings(Self.perStep) == Array(repeating: "20", count: 6))
+            try check(Self.counting(6).pending(in: db), equals: [])
+            try check(db.strings(Self.perStep), equals: Array(repeating: "20", count: 6))
         }
     }
 
@@ -93,11 +93,11 @@ import TestSupport
         }
         try other.beginImmediateTransaction()
         let start = ContinuousClock.now
-        #expect(storageError { try Self.counting(1).apply(to: db) }?.code == 5)
-        #expect(ContinuousClock.now - start >= .milliseconds(50))
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        check(storageError { try Self.counting(1).apply(to: db) }?.code, equals: 5)
+        check(ContinuousClock.now - start >= .milliseconds(50))
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
         try other.rollback()
-        #expect(try Self.counting(1).apply(to: db).count == 2)
+        try check(Self.counting(1).apply(to: db).count, equals: 2)
     }
 
     @Test func `a reader that blocks the commit leaves the step unapplied`() throws {
@@ -107,12 +107,12 @@ import TestSupport
             $0.busyTimeout = .milliseconds(20)
         }
         try other.beginDeferredTransaction()
-        #expect(try other.int("SELECT count(*) FROM sqlite_schema") == 0)
-        #expect(storageError { try Self.counting(1).apply(to: db) }?.code == 5)
-        #expect(try !db.isInTransaction())
+        try check(other.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
+        check(storageError { try Self.counting(1).apply(to: db) }?.code, equals: 5)
+        try check(!db.isInTransaction())
         try other.commit()
-        #expect(try Self.counting(1).pending(in: db).count == 2)
-        #expect(try Self.counting(1).apply(to: db).count == 2)
+        try check(Self.counting(1).pending(in: db).count, equals: 2)
+        try check(Self.counting(1).apply(to: db).count, equals: 2)
     }
 
     @Test func `readers of a pool continue during a migration`() throws {
@@ -126,11 +126,11 @@ import TestSupport
                     applied.withLock { $0 = names }
                 }
             }
-            #expect(applied.current == ["step 2"])
+            check(applied.current, equals: ["step 2"])
             return [before, try reader.int("SELECT count(*) FROM log")]
         }
-        #expect(counts == [20, 20])
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM log") } == 40)
+        check(counts, equals: [20, 20])
+        try check(pool.read { try $0.int("SELECT count(*) FROM log") }, equals: 40)
     }
 
     @Test(arguments: JournalMode.allCases)
@@ -153,24 +153,24 @@ import TestSupport
                 while true { pause() }
             }
             let db = try Self.store(database.path, mode.rawValue)
-            #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+            try check(db.strings("PRAGMA integrity_check"), equals: ["ok"])
             let pending = try Self.counting(12, rows: 300).pending(in: db)
             counts.append(pending.count)
             moment.note(wasTooLate: pending.isEmpty)
             if pending.count <= 12 {
-                #expect(
-                    try db.strings(Self.perStep)
-                        == Array(repeating: "300", count: 12 - pending.count))
+                try check(
+                    db.strings(Self.perStep),
+                    equals: Array(repeating: "300", count: 12 - pending.count))
             }
-            #expect(try Self.counting(12, rows: 300).apply(to: db) == pending)
-            #expect(try db.strings(Self.perStep) == Array(repeating: "300", count: 12))
+            try check(Self.counting(12, rows: 300).apply(to: db), equals: pending)
+            try check(db.strings(Self.perStep), equals: Array(repeating: "300", count: 12))
         }
         SuddenDeath.report("migrations, \(mode.rawValue): steps left by the kills: \(counts)")
     }
 
     private static func store(_ path: String, _ mode: String) throws -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
-        configuration.journalMode = try #require(JournalMode(rawValue: mode))
+        configuration.journalMode = try require(JournalMode(rawValue: mode))
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
         try db.open(with: TemporaryDatabase.key)
         return db

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Foreign keys: enforcement does not obstruct a step, and no step leaves violations.
-@Suite struct MigrationForeignKeyTests {
+struct MigrationForeignKeyTests {
     private let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -36,24 +36,26 @@ import TestSupport
             ALTER TABLE new_author RENAME TO author;
             """
         ).apply(to: db)
-        #expect(try db.int("SELECT count(*) FROM book") == 3)
-        #expect(storageError { try db.executeUpdate("INSERT INTO book VALUES (9, 9)") }?.code == 19)
+        try check(db.int("SELECT count(*) FROM book"), equals: 3)
+        check(
+            storageError { try db.executeUpdate("INSERT INTO book VALUES (9, 9)") }?.code,
+            equals: 19)
         try db.executeUpdate("DELETE FROM author WHERE id = 1")
-        #expect(try db.int("SELECT count(*) FROM book") == 1)
+        try check(db.int("SELECT count(*) FROM book"), equals: 1)
     }
 
     @Test func `a step that leaves rows without their parent is rolled back`() throws {
         let db = try database.openStore()
         let broken = migrations("broken", "DELETE FROM author WHERE id = 1")
         let error = storageError { try broken.apply(to: db) }
-        #expect(error?.code == 19)
-        #expect(error?.description.contains("\"broken\"") == true)
-        #expect(error?.description.contains("2 rows of \"book\"") == true)
-        #expect(error?.description.contains("SQLITE_CONSTRAINT_FOREIGNKEY") == true)
-        #expect(try db.int("SELECT count(*) FROM author") == 2)
-        #expect(try broken.pending(in: db) == ["broken"])
-        #expect(storageError { _ = try broken.rehearse(on: db) } == error)
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        check(error?.code, equals: 19)
+        check(error?.description.contains("\"broken\""), equals: true)
+        check(error?.description.contains("2 rows of \"book\""), equals: true)
+        check(error?.description.contains("SQLITE_CONSTRAINT_FOREIGNKEY"), equals: true)
+        try check(db.int("SELECT count(*) FROM author"), equals: 2)
+        try check(broken.pending(in: db), equals: ["broken"])
+        check(storageError { _ = try broken.rehearse(on: db) }, equals: error)
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
     }
 
     @Test func `a step fails for new violations, not for existing ones`() throws {
@@ -64,12 +66,12 @@ import TestSupport
         let checking = try database.openStore()
         var later = migrations("harmless", "CREATE TABLE t (x)")
         later.add("beside it", sql: "CREATE TABLE u (x); UPDATE book SET author = 2 WHERE id = 1")
-        #expect(try later.apply(to: checking) == ["beside it"])
+        try check(later.apply(to: checking), equals: ["beside it"])
         // As many violations as before, but another row.
         later.add(
             "another", sql: "DELETE FROM book WHERE id = 100; INSERT INTO book VALUES (101, 50)")
         let error = storageError { try later.apply(to: checking) }
-        #expect(error?.description.contains("1 row of \"book\"") == true)
+        check(error?.description.contains("1 row of \"book\""), equals: true)
     }
 
     @Test func `a step may fix a schema whose foreign keys cannot be checked`() throws {
@@ -79,14 +81,14 @@ import TestSupport
             "CREATE TABLE p (x); CREATE TABLE c (x REFERENCES p (x)); INSERT INTO p VALUES (1)")
         var migrations = SchemaMigrations()
         migrations.add("mends", sql: "CREATE UNIQUE INDEX p_x ON p (x); INSERT INTO c VALUES (1)")
-        #expect(try migrations.apply(to: db) == ["mends"])
+        try check(migrations.apply(to: db), equals: ["mends"])
     }
 
     @Test func `a store that does not enforce foreign keys does not check them`() throws {
         let db = try database.openStore { $0.foreignKeysEnabled = false }
         try migrations("orphans", "DELETE FROM author").apply(to: db)
-        #expect(try db.int("PRAGMA foreign_keys") == 0)
-        #expect(try db.int("SELECT count(*) FROM book") == 3)
+        try check(db.int("PRAGMA foreign_keys"), equals: 0)
+        try check(db.int("SELECT count(*) FROM book"), equals: 3)
     }
 
     @Test func `enforcement is off during a step and on again afterwards`() throws {
@@ -100,7 +102,7 @@ import TestSupport
             }
         }
         try migrations.apply(to: db)
-        #expect(seen.current == [0, 0])
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        check(seen.current, equals: [0, 0])
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
     }
 }

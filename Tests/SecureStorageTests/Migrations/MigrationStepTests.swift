@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// One step: applied completely or not at all, and what it may do.
-@Suite struct MigrationStepTests {
+struct MigrationStepTests {
     private let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -32,24 +32,24 @@ import TestSupport
         do { try migrations.apply(to: db) } catch let thrown { error = thrown }
 
         if let code {
-            let error = try #require(error as? SecureStorageError, sourceLocation: sourceLocation)
-            #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+            let error = try require(error as? SecureStorageError, sourceLocation: sourceLocation)
+            check(error.code, equals: code, "\(error)", sourceLocation: sourceLocation)
             for word in ["\"broken\""] + words {
-                #expect(
+                check(
                     error.description.contains(word), "\(error)", sourceLocation: sourceLocation)
             }
         } else {
-            #expect(error is OwnError, sourceLocation: sourceLocation)
+            check(error is OwnError, sourceLocation: sourceLocation)
         }
         if !db.isOpen() { try db.open(with: TemporaryDatabase.key) }
-        #expect(try !db.isInTransaction(), sourceLocation: sourceLocation)
-        #expect(try db.int("PRAGMA foreign_keys") == 1, sourceLocation: sourceLocation)
-        #expect(!db.hasOpenResultSets, sourceLocation: sourceLocation)
-        #expect(
-            try db.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-                == ["securestorage_migration", "t"], sourceLocation: sourceLocation)
-        #expect(
-            try migrations.pending(in: db) == ["broken", "last"], sourceLocation: sourceLocation)
+        try check(!db.isInTransaction(), sourceLocation: sourceLocation)
+        try check(db.int("PRAGMA foreign_keys"), equals: 1, sourceLocation: sourceLocation)
+        check(!db.hasOpenResultSets, sourceLocation: sourceLocation)
+        try check(
+            db.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"),
+            equals: ["securestorage_migration", "t"], sourceLocation: sourceLocation)
+        try check(
+            migrations.pending(in: db), equals: ["broken", "last"], sourceLocation: sourceLocation)
         // The store still works: its own transactions succeed.
         try db.beginExclusiveTransaction()
         try db.startSavePoint("own")
@@ -107,12 +107,12 @@ import TestSupport
                 try db.executeUpdate("CREATE TABLE half (x)")
                 if number == 0 { try db.commit() } else { try statement.executeUpdate() }
             }
-            #expect(storageError { try migrations.apply(to: db) }?.code == 21)
-            #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+            check(storageError { try migrations.apply(to: db) }?.code, equals: 21)
+            try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
         }
         try db.beginExclusiveTransaction()
         try kept.executeUpdate()
-        #expect(try !db.isInTransaction())
+        try check(!db.isInTransaction())
     }
 
     @Test func `a refusal that the step catches does no harm`() throws {
@@ -122,8 +122,8 @@ import TestSupport
             _ = storageError { try db.commit() }
             try db.executeUpdate("CREATE TABLE t (x)")
         }
-        #expect(try migrations.apply(to: db) == ["stubborn"])
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(migrations.apply(to: db), equals: ["stubborn"])
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
     }
 
     @Test func `a step may roll back a part of its work`() throws {
@@ -139,7 +139,7 @@ import TestSupport
             }
         }
         try migrations.apply(to: db)
-        #expect(try db.strings("SELECT x FROM t") == ["1", "3"])
+        try check(db.strings("SELECT x FROM t"), equals: ["1", "3"])
     }
 
     @Test func `a transaction that SQLite rolled back is detected`() throws {
@@ -163,7 +163,7 @@ import TestSupport
             _ = try db.executeQuery("VALUES (1), (2)").next()
         }
         try migrations.apply(to: db)
-        #expect(!db.hasOpenResultSets)
+        check(!db.hasOpenResultSets)
     }
 
     @Test func `migrations inside a step are refused`() throws {
@@ -187,10 +187,10 @@ import TestSupport
         let error = storageError {
             try db.withDeadline(.milliseconds(200)) { _ = try migrations.apply(to: db) }
         }
-        #expect(error?.code == 9)
-        #expect(error?.description.contains("\"endless\"") == true)
-        #expect(try migrations.pending(in: db) == ["endless"])
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        check(error?.code, equals: 9)
+        check(error?.description.contains("\"endless\""), equals: true)
+        try check(migrations.pending(in: db), equals: ["endless"])
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
     }
 
     @Test func `a cancelled task ends a step, which is rolled back`() async throws {
@@ -210,9 +210,9 @@ import TestSupport
         for await _ in begun {}
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
-        #expect(
-            try await queue.inDatabase { try $0.int("SELECT count(*) FROM sqlite_schema") } == 0)
-        #expect(try await queue.inDatabase { try $0.int("PRAGMA foreign_keys") } == 1)
+        try await check(
+            queue.inDatabase { try $0.int("SELECT count(*) FROM sqlite_schema") }, equals: 0)
+        try await check(queue.inDatabase { try $0.int("PRAGMA foreign_keys") }, equals: 1)
     }
 
     // MARK: - Rehearsals
@@ -223,13 +223,13 @@ import TestSupport
         let before = try db.strings("SELECT sql FROM sqlite_schema")
         var migrations = SchemaMigrationTests.tables(2)
         migrations.add("uses the one before") { try $0.executeUpdate("INSERT INTO t2 VALUES (1)") }
-        #expect(try migrations.rehearse(on: db) == ["table 2", "uses the one before"])
-        #expect(try db.strings("SELECT sql FROM sqlite_schema") == before)
-        #expect(try migrations.pending(in: db) == ["table 2", "uses the one before"])
-        #expect(try !db.isInTransaction())
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
-        #expect(try migrations.apply(to: db) == ["table 2", "uses the one before"])
-        #expect(try migrations.rehearse(on: db) == [])
+        try check(migrations.rehearse(on: db), equals: ["table 2", "uses the one before"])
+        try check(db.strings("SELECT sql FROM sqlite_schema"), equals: before)
+        try check(migrations.pending(in: db), equals: ["table 2", "uses the one before"])
+        try check(!db.isInTransaction())
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
+        try check(migrations.apply(to: db), equals: ["table 2", "uses the one before"])
+        try check(migrations.rehearse(on: db), equals: [])
     }
 
     @Test func `a rehearsal finds the step that will fail`() throws {
@@ -237,8 +237,8 @@ import TestSupport
         var migrations = SchemaMigrationTests.tables(2)
         migrations.add("broken", sql: "CREATE TABLE t1 (x)")
         let error = storageError { _ = try migrations.rehearse(on: db) }
-        #expect(error?.code == 1)
-        #expect(error?.description.contains("\"broken\"") == true)
-        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        check(error?.code, equals: 1)
+        check(error?.description.contains("\"broken\""), equals: true)
+        try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Which steps run, on which files, and what is refused.
-@Suite struct SchemaMigrationTests {
+struct SchemaMigrationTests {
     private let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
@@ -26,15 +26,15 @@ import TestSupport
 
     @Test func `steps run in order, and once`() throws {
         let db = try database.openStore()
-        #expect(try Self.tables(2).pending(in: db) == ["table 1", "table 2"])
-        #expect(try Self.tables(2).apply(to: db) == ["table 1", "table 2"])
-        #expect(try Self.tables(2).pending(in: db) == [])
-        #expect(try Self.tables(2).apply(to: db) == [])
+        try check(Self.tables(2).pending(in: db), equals: ["table 1", "table 2"])
+        try check(Self.tables(2).apply(to: db), equals: ["table 1", "table 2"])
+        try check(Self.tables(2).pending(in: db), equals: [])
+        try check(Self.tables(2).apply(to: db), equals: [])
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(try Self.tables(4).pending(in: db) == ["table 3", "table 4"])
-        #expect(try Self.tables(4).apply(to: db) == ["table 3", "table 4"])
-        #expect(try tableNames(db) == ["t1", "t2", "t3", "t4"])
+        try check(Self.tables(4).pending(in: db), equals: ["table 3", "table 4"])
+        try check(Self.tables(4).apply(to: db), equals: ["table 3", "table 4"])
+        try check(tableNames(db), equals: ["t1", "t2", "t3", "t4"])
     }
 
     @Test func `the file records position, name, checksum and time`() throws {
@@ -46,15 +46,16 @@ import TestSupport
         try migrations.apply(to: db)
         let row = "SELECT position || ',' || name || ',' || checksum FROM securestorage_migration"
         // The output of `printf 'CREATE TABLE t (x)' | sha256sum`.
-        #expect(
-            try db.strings(row) == [
+        try check(
+            db.strings(row),
+            equals: [
                 "1,sql,\(Self.sha256OfCreateTable)", "2,code,revision 3",
             ])
         let times = try db.strings("SELECT applied FROM securestorage_migration")
         for time in times.compactMap({ $0.flatMap(Double.init) }) {
-            #expect((before...Date().timeIntervalSince1970).contains(time))
+            check((before...Date().timeIntervalSince1970).contains(time))
         }
-        #expect(times.count == 2)
+        check(times.count, equals: 2)
     }
 
     private static let sha256OfCreateTable =
@@ -62,9 +63,9 @@ import TestSupport
 
     @Test func `an empty list does nothing and leaves the file unchanged`() throws {
         let db = try database.openStore()
-        #expect(try SchemaMigrations().apply(to: db) == [])
-        #expect(try SchemaMigrations().rehearse(on: db) == [])
-        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        try check(SchemaMigrations().apply(to: db), equals: [])
+        try check(SchemaMigrations().rehearse(on: db), equals: [])
+        try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
     @Test func `the initialization handler of a new file may apply migrations`() throws {
@@ -72,28 +73,28 @@ import TestSupport
         try db.open(with: TemporaryDatabase.key) { db in
             storageError { try Self.tables(2).apply(to: db) }
         }
-        #expect(try Self.tables(2).pending(in: db) == [])
-        #expect(try tableNames(db) == ["t1", "t2"])
+        try check(Self.tables(2).pending(in: db), equals: [])
+        try check(tableNames(db), equals: ["t1", "t2"])
     }
 
     @Test func `a queue and a pool migrate, from synchronous and asynchronous code`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         func migrateHere() throws -> [String] { try queue.migrate(Self.tables(1)) }
-        #expect(try migrateHere() == ["table 1"])
-        #expect(try await queue.migrate(Self.tables(2)) == ["table 2"])
+        try check(migrateHere(), equals: ["table 1"])
+        try await check(queue.migrate(Self.tables(2)), equals: ["table 2"])
         queue.databaseStore.close()
         let pool = try database.openPool()
         func migrateThere() throws -> [String] { try pool.migrate(Self.tables(3)) }
-        #expect(try migrateThere() == ["table 3"])
-        #expect(try await pool.migrate(Self.tables(4)) == ["table 4"])
-        #expect(try await pool.read { try Self.tables(5).pending(in: $0) } == ["table 5"])
+        try check(migrateThere(), equals: ["table 3"])
+        try await check(pool.migrate(Self.tables(4)), equals: ["table 4"])
+        try await check(pool.read { try Self.tables(5).pending(in: $0) }, equals: ["table 5"])
     }
 
     @Test func `a temporary table of the same name is not mistaken for the history`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TEMP TABLE securestorage_migration (x)")
-        #expect(try Self.tables(1).apply(to: db) == ["table 1"])
-        #expect(try Self.tables(1).pending(in: db) == [])
+        try check(Self.tables(1).apply(to: db), equals: ["table 1"])
+        try check(Self.tables(1).pending(in: db), equals: [])
     }
 
     // MARK: - Refusals
@@ -109,16 +110,16 @@ import TestSupport
             storageError { _ = try migrations.pending(in: db) },
             storageError { _ = try migrations.rehearse(on: db) },
         ] {
-            #expect(error?.kind == .backingStoreError, sourceLocation: sourceLocation)
-            #expect(error?.code == code, sourceLocation: sourceLocation)
+            check(error?.kind, equals: .backingStoreError, sourceLocation: sourceLocation)
+            check(error?.code, equals: code, sourceLocation: sourceLocation)
             for word in words {
-                #expect(
-                    error?.description.contains(word) == true, "\(error as Any)",
+                check(
+                    error?.description.contains(word), equals: true, "\(error as Any)",
                     sourceLocation: sourceLocation)
             }
         }
-        #expect(
-            try db.strings("SELECT sql FROM sqlite_schema") == before,
+        try check(
+            db.strings("SELECT sql FROM sqlite_schema"), equals: before,
             sourceLocation: sourceLocation)
     }
 
@@ -176,7 +177,7 @@ import TestSupport
         // Names that differ only in case are two names.
         migrations = Self.tables(1)
         migrations.add("Table 1", sql: "CREATE TABLE t2 (x)")
-        #expect(try migrations.apply(to: db).count == 2)
+        try check(migrations.apply(to: db).count, equals: 2)
     }
 
     @Test func `migrating inside a transaction is refused, and the transaction continues`() throws {
@@ -188,51 +189,51 @@ import TestSupport
             storageError { try Self.tables(1).apply(to: db) },
             storageError { _ = try Self.tables(1).rehearse(on: db) },
         ] {
-            #expect(error?.code == 21)
-            #expect(error?.description.contains("transaction") == true)
+            check(error?.code, equals: 21)
+            check(error?.description.contains("transaction"), equals: true)
         }
-        #expect(try Self.tables(1).pending(in: db) == ["table 1"])
+        try check(Self.tables(1).pending(in: db), equals: ["table 1"])
         try db.commit()
-        #expect(try db.int("SELECT count(*) FROM u") == 1)
-        #expect(try tableNames(db) == [])
+        try check(db.int("SELECT count(*) FROM u"), equals: 1)
+        try check(tableNames(db), equals: [])
         // Also when nothing is pending: the mistake must not stay hidden until the next version.
         try Self.tables(1).apply(to: db)
         try db.beginDeferredTransaction()
-        #expect(storageError { try Self.tables(1).apply(to: db) }?.code == 21)
+        check(storageError { try Self.tables(1).apply(to: db) }?.code, equals: 21)
         try db.rollback()
     }
 
     @Test func `migrating is refused while a result set is open and inside a batch`() throws {
         let db = try database.openStore()
         let rs = try db.executeQuery("VALUES (1), (2)")
-        #expect(try rs.next())
+        try check(rs.next())
         let error = storageError { try Self.tables(1).apply(to: db) }
-        #expect(error?.code == 21)
-        #expect(error?.description.contains("result set") == true)
-        #expect(try rs.next())
+        check(error?.code, equals: 21)
+        check(error?.description.contains("result set"), equals: true)
+        try check(rs.next())
         rs.close()
         var inner: SecureStorageError?
         try db.executeStatements("VALUES (1)") { _ in
             inner = storageError { try Self.tables(1).apply(to: db) }
             return true
         }
-        #expect(inner?.code == 21)
-        #expect(try tableNames(db) == [])
+        check(inner?.code, equals: 21)
+        try check(tableNames(db), equals: [])
     }
 
     @Test func `a read-only store reports what is pending but cannot apply it`() throws {
         try Self.tables(1).apply(to: database.openStore())
         let db = try database.openStore { $0.isReadOnly = true }
-        #expect(try Self.tables(2).pending(in: db) == ["table 2"])
-        #expect(try Self.tables(1).apply(to: db) == [])
-        #expect(storageError { try Self.tables(2).apply(to: db) }?.code == 8)
-        #expect(storageError { _ = try Self.tables(2).rehearse(on: db) }?.code == 8)
+        try check(Self.tables(2).pending(in: db), equals: ["table 2"])
+        try check(Self.tables(1).apply(to: db), equals: [])
+        check(storageError { try Self.tables(2).apply(to: db) }?.code, equals: 8)
+        check(storageError { _ = try Self.tables(2).rehearse(on: db) }?.code, equals: 8)
     }
 
     @Test func `a closed store throws closed`() throws {
         let db = database.store()
-        #expect(storageError { try Self.tables(1).apply(to: db) } == .closed)
-        #expect(storageError { _ = try Self.tables(1).pending(in: db) } == .closed)
-        #expect(storageError { _ = try Self.tables(1).rehearse(on: db) } == .closed)
+        check(storageError { try Self.tables(1).apply(to: db) }, equals: .closed)
+        check(storageError { _ = try Self.tables(1).pending(in: db) }, equals: .closed)
+        check(storageError { _ = try Self.tables(1).rehearse(on: db) }, equals: .closed)
     }
 }

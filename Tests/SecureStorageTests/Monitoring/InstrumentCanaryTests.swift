@@ -10,7 +10,7 @@
 
     /// Values, literals, keys and names of values that must not leave the process by a metric or a
     /// span.
-    @Suite struct InstrumentCanaryTests {
+    struct InstrumentCanaryTests {
         private static let canary = "canary4711"
         private static let key = "canary4711 is the passphrase"
 
@@ -60,7 +60,7 @@
             let isFound = try await pool.read { db in
                 try db.int(forQuery: "SELECT count(*) FROM t WHERE a = ?", values: [canary]) == 1
             }
-            #expect(isFound)
+            check(isFound)
             try await pool.recordMetrics()
             try await pool.changeEncryptionKey(with: .passphrase("\(canary) again"))
             await pool.close()
@@ -75,8 +75,8 @@
             let values = try SecureKeyValueStore(databaseStore: store, name: canary)
             try Self.put(canary, "\(canary) of a value", values)
             try await values.put(canary, forKey: "\(canary) of another")
-            #expect(try await values.getString("\(canary) of a value") == canary)
-            #expect(try await values.keys().count == 2)
+            try await check(values.getString("\(canary) of a value"), equals: canary)
+            try await check(values.keys().count, equals: 2)
             try await values.remove("\(canary) of a value")
             store.close()
 
@@ -98,13 +98,13 @@
             for metric in metrics.meters { note(metric.label, metric.dimensions) }
             for metric in metrics.recorders { note(metric.label, metric.dimensions) }
             for metric in metrics.timers { note(metric.label, metric.dimensions) }
-            #expect(tracer.activeSpans.isEmpty)
-            #expect(tracer.finishedSpans.count > 60)
-            #expect(tracer.finishedSpans.contains { $0.status?.code == .error })
-            #expect(metrics.timers.count > 20)
+            check(tracer.activeSpans.isEmpty)
+            check(tracer.finishedSpans.count > 60)
+            check(tracer.finishedSpans.contains { $0.status?.code == .error })
+            check(metrics.timers.count > 20)
             for line in shown {
-                #expect(!line.contains("canary"))
-                #expect(!line.contains("4711"))
+                check(!line.contains("canary"))
+                check(!line.contains("4711"))
             }
         }
     }

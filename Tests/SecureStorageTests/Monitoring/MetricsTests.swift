@@ -7,7 +7,7 @@
 
     @testable import SecureStorage
 
-    @Suite struct MetricsTests {
+    struct MetricsTests {
         let database: TemporaryDatabase
         let metrics = TestMetrics()
 
@@ -55,17 +55,18 @@
                     try db.executeUpdate("INSERT INTO t VALUES (?)", values: [number])
                 }
             }
-            #expect(try queue.read { try $0.int(forQuery: "SELECT count(*) FROM t") } == 3)
-            #expect(statements("INSERT t VALUES").count == 3)
-            #expect(statements("SELECT t").count == 1)
-            #expect(statements("COMMIT").count == 1)
-            #expect(
-                statements("SELECT t").labels == [
+            try check(queue.read { try $0.int(forQuery: "SELECT count(*) FROM t") }, equals: 3)
+            check(statements("INSERT t VALUES").count, equals: 3)
+            check(statements("SELECT t").count, equals: 1)
+            check(statements("COMMIT").count, equals: 1)
+            check(
+                statements("SELECT t").labels,
+                equals: [
                     "db.system.name": "sqlite", "db.namespace": "notes",
                     "db.query.summary": "SELECT t",
                 ])
             let timer = metrics.timers(label: "db.client.operation.duration").first
-            #expect(try #require(timer).values.allSatisfy { $0 > 0 && $0 < 60_000_000_000 })
+            try check(require(timer).values.allSatisfy { $0 > 0 && $0 < 60_000_000_000 })
         }
 
         @Test func `a failed statement has SQLite's extended code`() throws {
@@ -77,20 +78,20 @@
             let failed = metrics.timers(label: "db.client.operation.duration").filter {
                 $0.dimensions.contains { $0.0 == "error.type" }
             }
-            #expect(failed.count == 1)
-            #expect(failed.first?.values.count == 1)
+            check(failed.count, equals: 1)
+            check(failed.first?.values.count, equals: 1)
             let labels = try Dictionary(
-                uniqueKeysWithValues: #require(failed.first).dimensions)
-            #expect(labels["error.type"] == "2067")
-            #expect(labels["db.response.status_code"] == "2067")
+                uniqueKeysWithValues: require(failed.first).dimensions)
+            check(labels["error.type"], equals: "2067")
+            check(labels["db.response.status_code"], equals: "2067")
         }
 
         @Test func `the name is the file's unless another is set`() throws {
             let db = try database.openStore { $0.metricsFactory = metrics }
             _ = try db.int(forQuery: "SELECT 1")
-            #expect(
-                statements("SELECT").labels["db.namespace"]
-                    == URL(fileURLWithPath: database.path).lastPathComponent)
+            check(
+                statements("SELECT").labels["db.namespace"],
+                equals: URL(fileURLWithPath: database.path).lastPathComponent)
         }
 
         @Test func `a call's wait and its run are durations of their own`() throws {
@@ -107,12 +108,12 @@
             hasBegun.wait()
             try queue.read { _ in }
             let waits = values("wait_time")
-            #expect(waits.count == 2)
-            #expect(waits.filter { $0 > 50_000_000 }.count == 1)
+            check(waits.count, equals: 2)
+            check(waits.filter { $0 > 50_000_000 }.count, equals: 1)
             let runs = values("use_time")
-            #expect(runs.count == 2)
-            #expect(runs.filter { $0 > 50_000_000 }.count == 1)
-            #expect(pending == 0)
+            check(runs.count, equals: 2)
+            check(runs.filter { $0 > 50_000_000 }.count, equals: 1)
+            check(pending, equals: 0)
         }
 
         @Test func `a cancelled call is no longer pending, and has no run`() async throws {
@@ -126,13 +127,13 @@
             for await _ in begun {}
             let second = Task { try await queue.read { _ in } }
             while !queue.store.turn.hasWaiters { try await Task.sleep(for: .milliseconds(1)) }
-            #expect(pending == 1)
+            check(pending, equals: 1)
             second.cancel()
             await #expect(throws: CancellationError.self) { try await second.value }
-            #expect(pending == 0)
+            check(pending, equals: 0)
             isFree.signal()
             try await first
-            #expect(values("use_time").count == 1)
+            check(values("use_time").count, equals: 1)
         }
 
         /// The synchronous form.
@@ -147,8 +148,8 @@
             }
             try await pool.read { _ in }
             try Self.read(pool)
-            #expect(values("create_time").count == 1)
-            #expect(values("wait_time").count == 2)
+            check(values("create_time").count, equals: 1)
+            check(values("wait_time").count, equals: 2)
             try await pool.recordMetrics()
             func count(_ state: String) throws -> Double? {
                 try metrics.expectMeter(
@@ -159,9 +160,9 @@
                     ]
                 ).lastValue
             }
-            #expect(try count("idle") == 1)
-            #expect(try count("used") == 0)
-            #expect(metrics.meters(label: "db.client.connection.max").first?.lastValue == 3)
+            try check(count("idle"), equals: 1)
+            try check(count("used"), equals: 0)
+            check(metrics.meters(label: "db.client.connection.max").first?.lastValue, equals: 3)
         }
 
         @Test func `counts are recorded once each`() async throws {
@@ -175,16 +176,16 @@
                 throw CancellationError()
             }
             try await queue.recordMetrics()
-            #expect(metrics.counterTotal(label: "securestorage.transaction.commits") == 2)
-            #expect(metrics.counterTotal(label: "securestorage.transaction.rollbacks") == 1)
+            check(metrics.counterTotal(label: "securestorage.transaction.commits"), equals: 2)
+            check(metrics.counterTotal(label: "securestorage.transaction.rollbacks"), equals: 1)
             let statistics = try await queue.statistics()
-            #expect(
-                metrics.counterTotal(label: "securestorage.page.writes")
-                    == Int64(statistics.pagesWritten))
-            #expect(metrics.counterTotal(label: "securestorage.cache.hits") > 0)
+            check(
+                metrics.counterTotal(label: "securestorage.page.writes"),
+                equals: Int64(statistics.pagesWritten))
+            check(metrics.counterTotal(label: "securestorage.cache.hits") > 0)
             let size = metrics.meters(label: "securestorage.log.size").first
-            #expect(size?.lastValue == Double(statistics.logSize))
-            #expect(metrics.meters(label: "securestorage.checkpoint.age").first != nil)
+            check(size?.lastValue, equals: Double(statistics.logSize))
+            check(metrics.meters(label: "securestorage.checkpoint.age").first != nil)
         }
 
         @Test func `regular records end with the database or the task`() async throws {
@@ -208,8 +209,8 @@
             let summaries = Set(
                 metrics.timers(label: "db.client.operation.duration")
                     .compactMap { $0.dimensions.first { $0.0 == "db.query.summary" }?.1 })
-            #expect(summaries.count == 201)
-            #expect(statements("_OTHER").count == 100)
+            check(summaries.count, equals: 201)
+            check(statements("_OTHER").count, equals: 100)
         }
     }
 #endif

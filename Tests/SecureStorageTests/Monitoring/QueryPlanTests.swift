@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct QueryPlanTests {
+struct QueryPlanTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -24,12 +24,12 @@ import TestSupport
             SELECT text FROM note WHERE at > ? AND id IN (SELECT note FROM tag WHERE name = 'secret')
             UNION SELECT name FROM tag ORDER BY 1
             """)
-        #expect(plan.detail == "QUERY PLAN")
-        #expect(plan.children.count == 1)
-        #expect(plan.children.first?.children.isEmpty == false)
-        #expect(!plan.description.contains("secret"))
+        check(plan.detail, equals: "QUERY PLAN")
+        check(plan.children.count, equals: 1)
+        check(plan.children.first?.children.isEmpty, equals: false)
+        check(!plan.description.contains("secret"))
         for line in plan.description.split(separator: "\n").dropFirst() {
-            #expect(line.contains("|--") || line.contains("`--"))
+            check(line.contains("|--") || line.contains("`--"))
         }
     }
 
@@ -45,21 +45,21 @@ import TestSupport
             let shell = try SQLCipherShell(
                 database.path, key: "x'\(TemporaryDatabase.key.hex)'",
                 "EXPLAIN QUERY PLAN \(query);")
-            #expect(try db.explain(query).description == shell.lines.joined(separator: "\n"))
+            try check(db.explain(query).description, equals: shell.lines.joined(separator: "\n"))
         }
     }
 
     @Test func `the statement does not run`() throws {
         _ = try db.explain("INSERT INTO tag VALUES (1, 'a')")
         _ = try db.explain("DROP TABLE tag")
-        #expect(try db.explain("BEGIN").children.isEmpty)
-        #expect(try db.isInTransaction() == false)
-        #expect(try db.int(forQuery: "SELECT count(*) FROM tag") == 0)
+        try check(db.explain("BEGIN").children.isEmpty)
+        try check(db.isInTransaction(), equals: false)
+        try check(db.int(forQuery: "SELECT count(*) FROM tag"), equals: 0)
     }
 
     @Test func `a statement that cannot be prepared is an error`() throws {
         for sql in ["SELECT nothing FROM note", "", "SELECT 1; SELECT 2", "EXPLAIN SELECT 1"] {
-            #expect(storageError { _ = try db.explain(sql) }?.code == 1)
+            check(storageError { _ = try db.explain(sql) }?.code, equals: 1)
         }
     }
 }

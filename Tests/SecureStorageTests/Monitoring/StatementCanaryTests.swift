@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Values, literals and keys that must not leave the process by a report or a log line.
-@Suite struct StatementCanaryTests {
+struct StatementCanaryTests {
     private static let canary = "canary4711"
     private static let number = "4711471147114711"
     private static let key = "canary4711 is the passphrase"
@@ -34,8 +34,8 @@ import TestSupport
         try db.beginTransaction()
         try db.executeUpdate("UPDATE t SET b = ? WHERE a = '\(canary)'", values: [number])
         try db.commit()
-        #expect(try db.strings("SELECT a FROM t WHERE a LIKE '\(canary)%'").count == 2)
-        #expect(try db.strings("SELECT * FROM f WHERE f MATCH '\(canary)'").count == 1)
+        try check(db.strings("SELECT a FROM t WHERE a LIKE '\(canary)%'").count, equals: 2)
+        try check(db.strings("SELECT * FROM f WHERE f MATCH '\(canary)'").count, equals: 1)
         let other = database.directory.appendingPathComponent("\(canary).db").path
         let attached = SecureDatabaseStore(fullDatabasePath: other)
         try attached.open(with: Self.key)
@@ -56,15 +56,15 @@ import TestSupport
         db.close()
 
         // Those that cannot be prepared do not run.
-        #expect(recorder.reports.count == 20)
-        #expect(recorder.reports.contains { $0.failure != nil })
+        check(recorder.reports.count, equals: 20)
+        check(recorder.reports.contains { $0.failure != nil })
         let shown =
             recorder.reports.map { "\($0.sql) \($0.operation) \($0) \(String(reflecting: $0))" }
             + log.lines
-        #expect(log.lines.count { $0.contains("slow statement") } == recorder.reports.count)
+        check(log.lines.count { $0.contains("slow statement") }, equals: recorder.reports.count)
         for line in shown {
-            #expect(!line.contains("canary"))
-            #expect(!line.contains("4711"))
+            check(!line.contains("canary"))
+            check(!line.contains("4711"))
         }
     }
 
@@ -76,14 +76,14 @@ import TestSupport
             $0.logger = Logger(label: "test") { _ in log }
         }
         _ = try db.int(forQuery: "SELECT 1")
-        #expect(log.warnings.filter { $0.contains("slow statement") }.isEmpty)
+        check(log.warnings.filter { $0.contains("slow statement") }.isEmpty)
         try db.makeFunction(named: "pause", argumentCount: 0) { _ in
             Thread.sleep(forTimeInterval: 0.35)
             return nil
         }
         _ = try db.string(forQuery: "SELECT pause(), 42")
         let lines = log.warnings.filter { $0.contains("slow statement") }
-        #expect(lines.count == 1)
-        #expect(lines.first?.contains("SELECT pause(), ?") == true)
+        check(lines.count, equals: 1)
+        check(lines.first?.contains("SELECT pause(), ?"), equals: true)
     }
 }

@@ -17,11 +17,11 @@ final class ReportRecorder: Sendable {
     }
 
     func last(_ operation: String) throws -> StatementReport {
-        try #require(reports.last { $0.operation == operation })
+        try require(reports.last { $0.operation == operation })
     }
 }
 
-@Suite struct StatementReportTests {
+struct StatementReportTests {
     let database: TemporaryDatabase
     let recorder = ReportRecorder()
     let db: SecureDatabaseStore
@@ -46,71 +46,73 @@ final class ReportRecorder: Sendable {
         try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: ["y"])
         _ = try db.strings("SELECT a FROM t")
         try db.executeStatements("DELETE FROM t; VACUUM")
-        #expect(
-            recorder.reports.map(\.sql) == [
+        check(
+            recorder.reports.map(\.sql),
+            equals: [
                 "INSERT INTO t (a) VALUES (?)", "INSERT INTO t (a) VALUES (?)", "SELECT a FROM t",
                 "DELETE FROM t;", "VACUUM",
             ])
-        #expect(
-            recorder.reports.map(\.operation) == ["INSERT", "INSERT", "SELECT", "DELETE", "VACUUM"])
+        check(
+            recorder.reports.map(\.operation),
+            equals: ["INSERT", "INSERT", "SELECT", "DELETE", "VACUUM"])
     }
 
     @Test func `the statements of opening are not reported`() throws {
         db.close()
         try db.open(with: TemporaryDatabase.key)
-        #expect(recorder.reports.isEmpty)
+        check(recorder.reports.isEmpty)
     }
 
     @Test func `rows that were returned and rows that were changed are counted`() throws {
         try fill(10)
-        #expect(try recorder.last("WITH").changedRowCount == 10)
+        try check(recorder.last("WITH").changedRowCount, equals: 10)
         _ = try db.strings("SELECT a FROM t WHERE id > 3")
-        #expect(try recorder.last("SELECT").rowCount == 7)
-        #expect(try recorder.last("SELECT").changedRowCount == 0)
+        try check(recorder.last("SELECT").rowCount, equals: 7)
+        try check(recorder.last("SELECT").changedRowCount, equals: 0)
         _ = try db.strings("DELETE FROM t WHERE id > 4 RETURNING id")
-        #expect(try recorder.last("DELETE").rowCount == 6)
-        #expect(try recorder.last("DELETE").changedRowCount == 6)
+        try check(recorder.last("DELETE").rowCount, equals: 6)
+        try check(recorder.last("DELETE").changedRowCount, equals: 6)
         // Keeps no count of an earlier statement.
         try db.beginTransaction()
-        #expect(try recorder.last("BEGIN").changedRowCount == 0)
+        try check(recorder.last("BEGIN").changedRowCount, equals: 0)
         try db.rollback()
     }
 
     @Test func `a query that is closed early is reported with the rows that it returned`() throws {
         try fill(10)
         let rs = try db.executeQuery("SELECT a FROM t")
-        #expect(try rs.next())
-        #expect(try rs.next())
+        try check(rs.next())
+        try check(rs.next())
         let isReportedBefore = recorder.reports.contains { $0.operation == "SELECT" }
-        #expect(!isReportedBefore)
+        check(!isReportedBefore)
         rs.close()
-        #expect(try recorder.last("SELECT").rowCount == 2)
-        #expect(try recorder.last("SELECT").failure == nil)
+        try check(recorder.last("SELECT").rowCount, equals: 2)
+        try check(recorder.last("SELECT").failure == nil)
         _ = try db.int(forQuery: "SELECT count(*) FROM t")
-        #expect(try recorder.last("SELECT").rowCount == 1)
+        try check(recorder.last("SELECT").rowCount, equals: 1)
     }
 
     @Test func `pages that are read and written are counted`() throws {
         try fill(1000)
         let written = try recorder.last("WITH").pagesWritten
-        #expect(written > 100)
+        check(written > 100)
         // Pages in the cache need not be read.
         _ = try db.strings("SELECT a FROM t")
-        #expect(try recorder.last("SELECT").pagesRead == 0)
+        try check(recorder.last("SELECT").pagesRead, equals: 0)
         db.close()
         try db.open(with: TemporaryDatabase.key)
         _ = try db.strings("SELECT a FROM t")
         let read = try recorder.last("SELECT").pagesRead
-        #expect(read > 100 && read < 1000)
-        #expect(try recorder.last("SELECT").pagesWritten == 0)
+        check(read > 100 && read < 1000)
+        try check(recorder.last("SELECT").pagesWritten, equals: 0)
     }
 
     @Test func `in a transaction the commit writes the pages`() throws {
         try db.beginTransaction()
         try fill(200)
         try db.commit()
-        #expect(try recorder.last("WITH").pagesWritten == 0)
-        #expect(try recorder.last("COMMIT").pagesWritten > 20)
+        try check(recorder.last("WITH").pagesWritten, equals: 0)
+        try check(recorder.last("COMMIT").pagesWritten > 20)
     }
 
     @Test func `a failure is reported with its extended code`() throws {
@@ -118,7 +120,7 @@ final class ReportRecorder: Sendable {
         #expect(throws: SecureStorageError.self) {
             try db.executeUpdate("INSERT INTO t (id) VALUES (1)")
         }
-        #expect(recorder.reports.map(\.failure) == [nil, .constraintPrimaryKey])
+        check(recorder.reports.map(\.failure), equals: [nil, .constraintPrimaryKey])
     }
 
     @Test func `the duration is the statement's time`() throws {
@@ -130,8 +132,8 @@ final class ReportRecorder: Sendable {
                 """)
         let whole = ContinuousClock.now - start
         let duration = try recorder.last("WITH").duration
-        #expect(duration > .milliseconds(2))
-        #expect(duration <= whole)
+        check(duration > .milliseconds(2))
+        check(duration <= whole)
     }
 
     @Test func `the wait for another connection's lock is reported`() throws {
@@ -145,11 +147,11 @@ final class ReportRecorder: Sendable {
         holder.start()
         try db.executeUpdate("INSERT INTO t (a) VALUES ('x')")
         let report = try recorder.last("INSERT")
-        #expect(report.lockWait > .milliseconds(50))
-        #expect(report.duration >= report.lockWait)
-        #expect(report.turnWait == .zero)
-        #expect(try db.statistics().busyWaits == 1)
-        #expect(try db.statistics().busyWaitTime == report.lockWait)
+        check(report.lockWait > .milliseconds(50))
+        check(report.duration >= report.lockWait)
+        check(report.turnWait, equals: .zero)
+        try check(db.statistics().busyWaits, equals: 1)
+        try check(db.statistics().busyWaitTime, equals: report.lockWait)
     }
 
     @Test func `an observer that uses the database is not called for its own statements`() throws {
@@ -165,10 +167,10 @@ final class ReportRecorder: Sendable {
         }
         try store.open(with: TemporaryDatabase.key)
         queue.withLock { $0 = SecureDatabaseQueue(databaseStore: store) }
-        let own = try #require(queue.withLock { $0 })
+        let own = try require(queue.withLock { $0 })
         calls.withLock { $0 = 0 }
-        #expect(try own.inDatabase { try $0.int(forQuery: "SELECT 2") } == 2)
-        #expect(calls.withLock { $0 } == 1)
+        try check(own.inDatabase { try $0.int(forQuery: "SELECT 2") }, equals: 2)
+        check(calls.withLock { $0 }, equals: 1)
         queue.withLock { $0 = nil }
     }
 
@@ -184,16 +186,16 @@ final class ReportRecorder: Sendable {
         let error = storageError {
             try own.inDatabase { try $0.executeUpdate("CREATE TABLE t (a)") }
         }
-        #expect(error?.code == 21)
+        check(error?.code, equals: 21)
         queue.withLock { $0 = nil }
-        #expect(own.isOpen())
-        #expect(try own.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") } == 0)
+        check(own.isOpen())
+        try check(own.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") }, equals: 0)
     }
 
     @Test func `a description is one line`() throws {
         try db.executeUpdate("INSERT INTO t (a)\n    VALUES ('secret')")
         let text = try recorder.last("INSERT").description
-        #expect(text.hasSuffix(": INSERT INTO t (a) VALUES (?)"))
-        #expect(text.contains(" ms, changed 1, "))
+        check(text.hasSuffix(": INSERT INTO t (a) VALUES (?)"))
+        check(text.contains(" ms, changed 1, "))
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct StatisticsTests {
+struct StatisticsTests {
     let database: TemporaryDatabase
 
     init() throws {
@@ -21,8 +21,8 @@ import TestSupport
         try db.executeUpdate("INSERT INTO t VALUES (3)")
         try db.commit()
         var now = try db.statistics()
-        #expect(now.commits - before.commits == 2)
-        #expect(now.rollbacks == before.rollbacks)
+        check(now.commits - before.commits, equals: 2)
+        check(now.rollbacks, equals: before.rollbacks)
         try db.beginTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (4)")
         try db.rollback()
@@ -30,8 +30,8 @@ import TestSupport
             try db.executeUpdate("INSERT INTO t VALUES (1)")
         }
         now = try db.statistics()
-        #expect(now.commits - before.commits == 2)
-        #expect(now.rollbacks - before.rollbacks == 2)
+        check(now.commits - before.commits, equals: 2)
+        check(now.rollbacks - before.rollbacks, equals: 2)
     }
 
     @Test func `an observer of changes leaves the counts as they are`() async throws {
@@ -42,7 +42,7 @@ import TestSupport
         withExtendedLifetime(changes) {}
         try await queue.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
         let now = try await queue.statistics()
-        #expect(now.commits - before.commits == 2)
+        check(now.commits - before.commits, equals: 2)
     }
 
     @Test func `a commit that fails is not counted`() throws {
@@ -53,29 +53,29 @@ import TestSupport
         }
         let before = try other.statistics()
         let rs = try db.executeQuery("SELECT a FROM t UNION ALL SELECT 1")
-        #expect(try rs.next())
+        try check(rs.next())
         try other.beginImmediateTransaction()
         try other.executeUpdate("INSERT INTO t VALUES (1)")
-        #expect(storageError { try other.commit() }?.code == 5)
-        #expect(try other.statistics().commits == before.commits)
+        check(storageError { try other.commit() }?.code, equals: 5)
+        try check(other.statistics().commits, equals: before.commits)
         rs.close()
         try other.commit()
-        #expect(try other.statistics().commits == before.commits + 1)
+        try check(other.statistics().commits, equals: before.commits + 1)
     }
 
     @Test func `counts survive the closing of the file`() throws {
         let db = try database.openStore()
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         let before = try db.statistics()
-        #expect(before.cacheMisses > 0 && before.pagesWritten > 0)
+        check(before.cacheMisses > 0 && before.pagesWritten > 0)
         db.close()
-        #expect(storageError { _ = try db.statistics() } == .closed)
+        check(storageError { _ = try db.statistics() }, equals: .closed)
         try db.open(with: TemporaryDatabase.key)
         let now = try db.statistics()
-        #expect(now.commits == before.commits)
-        #expect(now.cacheHits >= before.cacheHits)
-        #expect(now.cacheMisses >= before.cacheMisses)
-        #expect(now.pagesWritten >= before.pagesWritten)
+        check(now.commits, equals: before.commits)
+        check(now.cacheHits >= before.cacheHits)
+        check(now.cacheMisses >= before.cacheMisses)
+        check(now.pagesWritten >= before.pagesWritten)
     }
 
     @Test func `pages in the cache are hits, others are misses`() throws {
@@ -84,33 +84,33 @@ import TestSupport
         let first = try db.statistics()
         for _ in 0..<10 { _ = try db.int(forQuery: "SELECT count(*) FROM t") }
         let second = try db.statistics()
-        #expect(second.cacheHits - first.cacheHits >= 10)
-        #expect(second.cacheMisses == first.cacheMisses)
-        #expect(try #require(second.cacheHitRate) > 0.5)
+        check(second.cacheHits - first.cacheHits >= 10)
+        check(second.cacheMisses, equals: first.cacheMisses)
+        try check(require(second.cacheHitRate) > 0.5)
     }
 
     @Test func `the log has a size, and its last checkpoint an age`() throws {
         let db = try database.openStore()
         for i in 0..<10 { try db.executeUpdate("INSERT INTO t VALUES (?)", values: [i]) }
-        #expect(try db.statistics().logSize > 4096)
+        try check(db.statistics().logSize > 4096)
         Thread.sleep(forTimeInterval: 0.2)
-        #expect(try #require(try db.statistics().checkpointAge) >= .milliseconds(150))
+        try check(require(db.statistics().checkpointAge) >= .milliseconds(150))
         try db.checkpoint(.truncate)
-        #expect(try db.statistics().logSize == 0)
-        #expect(try #require(try db.statistics().checkpointAge) < .milliseconds(150))
+        try check(db.statistics().logSize, equals: 0)
+        try check(require(db.statistics().checkpointAge) < .milliseconds(150))
     }
 
     @Test func `without a write-ahead log there is no checkpoint`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("INSERT INTO t VALUES (1)")
-        #expect(try db.statistics().checkpointAge == nil)
-        #expect(try db.statistics().logSize == 0)
+        try check(db.statistics().checkpointAge == nil)
+        try check(db.statistics().logSize, equals: 0)
     }
 
     @Test func `a pool counts its readers, and the pages of all connections`() throws {
         let pool = try database.openPool()
         let before = try pool.statistics()
-        #expect(before.openReaderCount == 0)
+        check(before.openReaderCount, equals: 0)
         let isReading = DispatchSemaphore(value: 0)
         let mayEnd = DispatchSemaphore(value: 0)
         let hasEnded = DispatchSemaphore(value: 0)
@@ -125,28 +125,28 @@ import TestSupport
         reader.start()
         isReading.wait()
         let during = try pool.statistics()
-        #expect(during.openReaderCount == 1)
-        #expect(during.readersInUse == 1)
+        check(during.openReaderCount, equals: 1)
+        check(during.readersInUse, equals: 1)
         mayEnd.signal()
         hasEnded.wait()
         let after = try pool.statistics()
-        #expect(after.openReaderCount == 1)
-        #expect(after.readersInUse == 0)
-        #expect(after.cacheMisses > before.cacheMisses)
-        #expect(after.rollbacks == before.rollbacks)
+        check(after.openReaderCount, equals: 1)
+        check(after.readersInUse, equals: 0)
+        check(after.cacheMisses > before.cacheMisses)
+        check(after.rollbacks, equals: before.rollbacks)
         pool.close()
-        #expect(storageError { _ = try pool.statistics() } == .closed)
+        check(storageError { _ = try pool.statistics() }, equals: .closed)
     }
 
     @Test func `a read of a pool cannot wait for the writer`() throws {
         let pool = try database.openPool()
         try pool.read { _ in
-            #expect(storageError { _ = try pool.statistics() }?.code == 21)
+            check(storageError { _ = try pool.statistics() }?.code, equals: 21)
         }
         let commits = try pool.write { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             return try pool.statistics().commits
         }
-        #expect(try pool.statistics().commits == commits + 1)
+        try check(pool.statistics().commits, equals: commits + 1)
     }
 }

@@ -7,7 +7,7 @@
 
     @testable import SecureStorage
 
-    @Suite struct TracingTests {
+    struct TracingTests {
         let database: TemporaryDatabase
         let tracer = InMemoryTracer()
 
@@ -36,8 +36,8 @@
         /// The only span of a name.
         private func span(_ name: String) throws -> FinishedInMemorySpan {
             let spans = tracer.finishedSpans.filter { $0.operationName == name }
-            #expect(spans.count == 1, "\(name): \(tracer.finishedSpans.map(\.operationName))")
-            return try #require(spans.first)
+            check(spans.count, equals: 1, "\(name): \(tracer.finishedSpans.map(\.operationName))")
+            return try require(spans.first)
         }
 
         private func parent(of name: String) throws -> String? {
@@ -54,28 +54,28 @@
         }
 
         private func expectNesting() throws {
-            #expect(tracer.activeSpans.isEmpty)
-            #expect(try parent(of: "write notes") == "caller")
-            #expect(try parent(of: "read notes") == "caller")
-            #expect(try parent(of: "INSERT t VALUES") == "write notes")
-            #expect(try parent(of: "COMMIT") == "write notes")
-            #expect(try parent(of: "SELECT t") == "read notes")
-            #expect(try parent(of: "inside the write") == "write notes")
-            #expect(try parent(of: "inside the read") == "read notes")
-            #expect(try parent(of: "between") == "caller")
-            #expect(try span("write notes").kind == .internal)
-            #expect(try span("INSERT t VALUES").kind == .client)
-            #expect(try span("write notes").attributes.get("db.system.name") == "sqlite")
-            #expect(try span("write notes").attributes.get("db.operation.name") == "write")
+            check(tracer.activeSpans.isEmpty)
+            try check(parent(of: "write notes"), equals: "caller")
+            try check(parent(of: "read notes"), equals: "caller")
+            try check(parent(of: "INSERT t VALUES"), equals: "write notes")
+            try check(parent(of: "COMMIT"), equals: "write notes")
+            try check(parent(of: "SELECT t"), equals: "read notes")
+            try check(parent(of: "inside the write"), equals: "write notes")
+            try check(parent(of: "inside the read"), equals: "read notes")
+            try check(parent(of: "between"), equals: "caller")
+            try check(span("write notes").kind, equals: .internal)
+            try check(span("INSERT t VALUES").kind, equals: .client)
+            try check(span("write notes").attributes.get("db.system.name"), equals: "sqlite")
+            try check(span("write notes").attributes.get("db.operation.name"), equals: "write")
             let statement = try span("INSERT t VALUES").attributes
-            #expect(statement.get("db.namespace") == "notes")
-            #expect(statement.get("db.query.summary") == "INSERT t VALUES")
-            #expect(statement.get("db.query.text") == "INSERT INTO t VALUES (?)")
-            #expect(statement.get("securestorage.rows.changed") == 1)
-            #expect(try span("SELECT t").attributes.get("db.response.returned_rows") == 1)
+            check(statement.get("db.namespace"), equals: "notes")
+            check(statement.get("db.query.summary"), equals: "INSERT t VALUES")
+            check(statement.get("db.query.text"), equals: "INSERT INTO t VALUES (?)")
+            check(statement.get("securestorage.rows.changed"), equals: 1)
+            try check(span("SELECT t").attributes.get("db.response.returned_rows"), equals: 1)
             for span in tracer.finishedSpans {
-                #expect(span.status == nil)
-                #expect(
+                check(span.status == nil)
+                check(
                     span.startInstant.nanosecondsSinceEpoch
                         <= span.endInstant.nanosecondsSinceEpoch)
             }
@@ -122,9 +122,9 @@
             try db.write { _ in
                 try db.read { _ = try $0.int(forQuery: "SELECT a FROM t") }
             }
-            #expect(try parent(of: "SELECT t") == "write notes")
+            try check(parent(of: "SELECT t"), equals: "write notes")
             let calls = tracer.finishedSpans.filter { $0.kind == .internal }
-            #expect(calls.map(\.operationName) == ["write notes"])
+            check(calls.map(\.operationName), equals: ["write notes"])
         }
 
         @Test func `statements of a store belong to the caller's span`() throws {
@@ -132,7 +132,7 @@
             try tracer.withSpan("caller") { _ in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
             }
-            #expect(try parent(of: "INSERT t VALUES") == "caller")
+            try check(parent(of: "INSERT t VALUES"), equals: "caller")
         }
 
         @Test(arguments: Kind.allCases)
@@ -143,7 +143,7 @@
             try await tracer.withSpan("caller") { _ in
                 for try await _ in db.rows("SELECT a FROM t", map: { (a: Int) in a }) {}
             }
-            #expect(try parent(of: "SELECT t") == "caller")
+            try check(parent(of: "SELECT t"), equals: "caller")
         }
 
         @Test(arguments: Kind.allCases)
@@ -166,18 +166,18 @@
             let write = try span("write notes")
             let waited = try seconds("securestorage.call.wait_time", write)
             let ran = try seconds("securestorage.call.run_time", write)
-            #expect(waited > 0.05)
-            #expect(ran >= 0.02)
+            check(waited > 0.05)
+            check(ran >= 0.02)
             let whole = Double(
                 write.endInstant.nanosecondsSinceEpoch - write.startInstant.nanosecondsSinceEpoch)
-            #expect(waited + ran < whole / 1e9 + 0.01)
-            let begin = try #require(write.events.first)
-            #expect(begin.name == "securestorage.call.begins")
-            #expect(
+            check(waited + ran < whole / 1e9 + 0.01)
+            let begin = try require(write.events.first)
+            check(begin.name, equals: "securestorage.call.begins")
+            check(
                 begin.nanosecondsSinceEpoch - write.startInstant.nanosecondsSinceEpoch > 50_000_000)
             let first = try span("access notes")
-            #expect(try seconds("securestorage.call.wait_time", first) < 0.05)
-            #expect(try seconds("securestorage.call.run_time", first) > 0.05)
+            try check(seconds("securestorage.call.wait_time", first) < 0.05)
+            try check(seconds("securestorage.call.run_time", first) > 0.05)
         }
 
         @Test func `the wait for a lock of another connection is a part of the run`() throws {
@@ -194,10 +194,10 @@
             hasLock.wait()
             try db.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
             for name in ["write notes", "BEGIN"] {
-                #expect(try seconds("securestorage.lock.wait_time", span(name)) > 0.03)
+                try check(seconds("securestorage.lock.wait_time", span(name)) > 0.03)
             }
-            #expect(try seconds("securestorage.call.run_time", span("write notes")) > 0.03)
-            #expect(try seconds("securestorage.lock.wait_time", span("COMMIT")) < 0.03)
+            try check(seconds("securestorage.call.run_time", span("write notes")) > 0.03)
+            try check(seconds("securestorage.lock.wait_time", span("COMMIT")) < 0.03)
         }
 
         @Test(arguments: Kind.allCases)
@@ -210,12 +210,12 @@
             }
             for name in ["write notes", "INSERT t VALUES"] {
                 let span = try span(name)
-                #expect(span.status == SpanStatus(code: .error))
-                #expect(span.attributes.get("error.type") == "2067")
-                #expect(span.attributes.get("db.response.status_code") == "2067")
-                #expect(span.errors.isEmpty)
+                check(span.status, equals: SpanStatus(code: .error))
+                check(span.attributes.get("error.type"), equals: "2067")
+                check(span.attributes.get("db.response.status_code"), equals: "2067")
+                check(span.errors.isEmpty)
             }
-            #expect(try parent(of: "ROLLBACK") == "write notes")
+            try check(parent(of: "ROLLBACK"), equals: "write notes")
         }
 
         private struct Refused: Error { let secret = "4711" }
@@ -224,13 +224,13 @@
             let db = try open(.queue)
             #expect(throws: Refused.self) { try db.read { _ in throw Refused() } }
             let read = try span("read notes")
-            #expect(read.status?.code == .error)
-            #expect(read.attributes.get("error.type") == "Refused")
-            #expect(read.attributes.get("db.response.status_code") == nil)
+            check(read.status?.code, equals: .error)
+            check(read.attributes.get("error.type"), equals: "Refused")
+            check(read.attributes.get("db.response.status_code") == nil)
             db.close()
             tracer.clearFinishedSpans()
             #expect(throws: SecureStorageError.closed) { try db.read { _ in } }
-            #expect(try span("read notes").attributes.get("error.type") == "closed")
+            try check(span("read notes").attributes.get("error.type"), equals: "closed")
         }
 
         @Test(arguments: Kind.allCases)
@@ -243,18 +243,18 @@
                 isFree.wait()
             }
             var turns = begun.makeAsyncIterator()
-            let turn = try #require(await turns.next())
+            let turn = try await require(turns.next())
             let second = Task { try await db.write { _ in } }
             while !turn.hasWaiters { try await Task.sleep(for: .milliseconds(1)) }
             second.cancel()
             await #expect(throws: CancellationError.self) { try await second.value }
             let write = try span("write notes")
-            #expect(write.attributes.get("error.type") == "CancellationError")
-            #expect(write.events.isEmpty)
-            #expect(try seconds("securestorage.call.run_time", write) == 0)
+            check(write.attributes.get("error.type"), equals: "CancellationError")
+            check(write.events.isEmpty)
+            try check(seconds("securestorage.call.run_time", write), equals: 0)
             isFree.signal()
             try await first
-            #expect(tracer.activeSpans.isEmpty)
+            check(tracer.activeSpans.isEmpty)
         }
 
         @Test(arguments: Kind.allCases)
@@ -279,11 +279,11 @@
             for await _ in begun {}
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(tracer.activeSpans.isEmpty)
-            #expect(try parent(of: "write notes") == "caller")
-            #expect(try parent(of: "inside the write") == "write notes")
+            check(tracer.activeSpans.isEmpty)
+            try check(parent(of: "write notes"), equals: "caller")
+            try check(parent(of: "inside the write"), equals: "write notes")
             let write = try span("write notes")
-            #expect(write.attributes.get("error.type") == "CancellationError")
+            check(write.attributes.get("error.type"), equals: "CancellationError")
         }
 
         @Test func `only the first statements of a call have spans, and all are counted`() throws {
@@ -293,9 +293,10 @@
                     try db.executeUpdate("INSERT INTO t VALUES (?)", values: [number])
                 }
             }
-            #expect(tracer.finishedSpans.count == 101)
+            check(tracer.finishedSpans.count, equals: 101)
             // With BEGIN and COMMIT.
-            #expect(try span("write notes").attributes.get("securestorage.statement.count") == 502)
+            try check(
+                span("write notes").attributes.get("securestorage.statement.count"), equals: 502)
         }
     }
 #endif

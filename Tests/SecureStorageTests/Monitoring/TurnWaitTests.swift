@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct TurnWaitTests {
+struct TurnWaitTests {
     let database: TemporaryDatabase
     let recorder = ReportRecorder()
 
@@ -35,10 +35,10 @@ import TestSupport
 
     private func expectOneWait(in operation: String) {
         let waits = recorder.reports.filter { $0.turnWait > .zero }
-        #expect(waits.count == 1)
-        #expect(waits.first?.operation == operation)
-        #expect(waits.first.map { $0.turnWait > .milliseconds(50) } == true)
-        #expect(waits.first.map { $0.duration < $0.turnWait } == true)
+        check(waits.count, equals: 1)
+        check(waits.first?.operation, equals: operation)
+        check(waits.first.map { $0.turnWait > .milliseconds(50) }, equals: true)
+        check(waits.first.map { $0.duration < $0.turnWait }, equals: true)
     }
 
     @Test func `the first statement of a queue's call has its wait for the turn`() throws {
@@ -59,8 +59,8 @@ import TestSupport
         let queue = SecureDatabaseQueue(
             databaseStore: try database.openStore(configure: recorder.observe))
         try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
-        #expect(recorder.reports.map(\.operation) == ["BEGIN", "INSERT", "COMMIT"])
-        #expect(recorder.reports.allSatisfy { $0.turnWait == .zero })
+        check(recorder.reports.map(\.operation), equals: ["BEGIN", "INSERT", "COMMIT"])
+        check(recorder.reports.allSatisfy { $0.turnWait == .zero })
     }
 
     @Test func `an asynchronous call has its wait, too`() async throws {

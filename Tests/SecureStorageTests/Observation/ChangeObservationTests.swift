@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct ChangeObservationTests {
+struct ChangeObservationTests {
     // MARK: - What is reported
 
     @Test(
@@ -21,7 +21,7 @@ import TestSupport
     ) async throws {
         let observed = try ObservedDatabase(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (7, 7), (8, 8)")
-        #expect(try await observed.tables(changedBy: sql).kinds == ["t": kinds])
+        try await check(observed.tables(changedBy: sql).kinds, equals: ["t": kinds])
     }
 
     @Test(arguments: [
@@ -35,7 +35,7 @@ import TestSupport
             CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 1);
             CREATE TABLE u (a); CREATE TABLE w (a PRIMARY KEY) WITHOUT ROWID
             """)
-        #expect(try await observed.tables(changedBy: sql).kinds == [:])
+        try await check(observed.tables(changedBy: sql).kinds, equals: [:])
     }
 
     @Test func `row ids are reported on request`() async throws {
@@ -43,17 +43,17 @@ import TestSupport
         let tables = try await observed.tables(
             changedBy: "INSERT INTO t VALUES (5, 1), (6, 1); DELETE FROM t WHERE id = 5",
             rowIDs: true)
-        #expect(tables["t"]?.rowIDs == [5, 6])
+        check(tables["t"]?.rowIDs, equals: [5, 6])
         let others = try await observed.tables(changedBy: "DELETE FROM t")
-        #expect(others["t"]?.rowIDs == .some(nil))
+        check(others["t"]?.rowIDs, equals: .some(nil))
     }
 
     @Test func `emptying a table reports each of its rows`() async throws {
         let observed = try ObservedDatabase()
         try observed.run("INSERT INTO t (a) VALUES (1), (2), (3)")
         let tables = try await observed.tables(changedBy: "DELETE FROM t", rowIDs: true)
-        #expect(tables.kinds == ["t": .delete])
-        #expect(tables["t"]?.rowIDs == [1, 2, 3])
+        check(tables.kinds, equals: ["t": .delete])
+        check(tables["t"]?.rowIDs, equals: [1, 2, 3])
     }
 
     @Test(arguments: [
@@ -65,8 +65,8 @@ import TestSupport
         let observed = try ObservedDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
         try observed.run("INSERT INTO t VALUES (1, 1), (2, 2)")
         let tables = try await observed.tables(changedBy: sql, rowIDs: true)
-        #expect(tables["t"] != nil)
-        #expect(tables["t"]?.rowIDs == .some(nil))
+        check(tables["t"] != nil)
+        check(tables["t"]?.rowIDs, equals: .some(nil))
     }
 
     @Test func `more than 10000 row ids are unknown`() async throws {
@@ -77,10 +77,10 @@ import TestSupport
             """
         let few = try await observed.tables(
             changedBy: String(format: insert, 10_000), rowIDs: true)
-        #expect(few["t"]?.rowIDs?.count == 10_000)
+        check(few["t"]?.rowIDs?.count, equals: 10_000)
         let many = try await observed.tables(
             changedBy: String(format: insert, 10_001), rowIDs: true)
-        #expect(many["t"]?.rowIDs == .some(nil))
+        check(many["t"]?.rowIDs, equals: .some(nil))
     }
 
     // MARK: - Indirect changes
@@ -96,8 +96,9 @@ import TestSupport
                 INSERT INTO log VALUES (old.id); INSERT INTO names VALUES (old.id); END;
             INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1); INSERT INTO other VALUES (1, 1)
             """)
-        #expect(
-            try await observed.tables(changedBy: "DELETE FROM parent").kinds == [
+        try await check(
+            observed.tables(changedBy: "DELETE FROM parent").kinds,
+            equals: [
                 "parent": .delete, "child": .delete, "other": .delete, "log": .insert,
                 "names": .insert,
             ])
@@ -109,21 +110,20 @@ import TestSupport
             CREATE TABLE w (a PRIMARY KEY, b) WITHOUT ROWID;
             CREATE VIRTUAL TABLE f USING fts5(x)
             """)
-        #expect(
-            try await observed.tables(changedBy: "INSERT INTO w VALUES (1, 2)").kinds
-                == ["w": .insert])
-        #expect(try await observed.tables(changedBy: "DELETE FROM w").kinds == ["w": .delete])
-        #expect(
-            try await observed.tables(changedBy: "INSERT INTO f VALUES ('word')").kinds
-                == ["f": .insert])
+        try await check(
+            observed.tables(changedBy: "INSERT INTO w VALUES (1, 2)").kinds, equals: ["w": .insert])
+        try await check(observed.tables(changedBy: "DELETE FROM w").kinds, equals: ["w": .delete])
+        try await check(
+            observed.tables(changedBy: "INSERT INTO f VALUES ('word')").kinds,
+            equals: ["f": .insert])
         // The second time, the statement is already prepared.
         for _ in 1...2 {
             let tables = try await observed.tables { db in
                 try db.executeUpdate("INSERT INTO f VALUES (?)", values: ["another"])
             }
-            #expect(tables.kinds == ["f": .insert])
+            check(tables.kinds, equals: ["f": .insert])
         }
-        #expect(try await observed.tables(changedBy: "DELETE FROM f").kinds == ["f": .delete])
+        try await check(observed.tables(changedBy: "DELETE FROM f").kinds, equals: ["f": .delete])
     }
 
     @Test(
@@ -140,8 +140,8 @@ import TestSupport
         let observed = try ObservedDatabase()
         try observed.run("INSERT INTO t VALUES (1, 2)")
         var kinds = try await observed.tables(changedBy: sql).kinds
-        #expect(kinds.removeValue(forKey: "sqlite_schema") != nil)
-        #expect(kinds.filter { expected.keys.contains($0.key) } == expected)
+        check(kinds.removeValue(forKey: "sqlite_schema") != nil)
+        check(kinds.filter { expected.keys.contains($0.key) }, equals: expected)
     }
 
     @Test func `everything that can be dropped can be dropped while it is observed`() async throws {
@@ -154,12 +154,12 @@ import TestSupport
         let drops = """
             DROP TRIGGER tr; DROP VIEW v; DROP INDEX i; DROP TABLE a; DROP TABLE f; DROP TABLE b
             """
-        #expect(try await observed.tables(changedBy: drops)["a"]?.kinds == .delete)
+        try await check(observed.tables(changedBy: drops)["a"]?.kinds, equals: .delete)
         let left = try await observed.queue.inDatabase {
             try $0.strings(
                 "SELECT name FROM sqlite_schema UNION SELECT name FROM sqlite_temp_schema")
         }
-        #expect(left == ["marker"])
+        check(left, equals: ["marker"])
     }
 
     // MARK: - Transactions
@@ -207,7 +207,7 @@ import TestSupport
             CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE u (a);
             CREATE TABLE w (a PRIMARY KEY) WITHOUT ROWID
             """)
-        #expect(try await observed.tables(changedBy: sql).kinds == kinds)
+        try await check(observed.tables(changedBy: sql).kinds, equals: kinds)
     }
 
     @Test func `a failed statement in a committed transaction is not reported`() async throws {
@@ -218,7 +218,7 @@ import TestSupport
             try db.executeUpdate("INSERT INTO u VALUES (1)")
             try db.commit()
         }
-        #expect(tables.kinds == ["u": .insert])
+        check(tables.kinds, equals: ["u": .insert])
     }
 
     @Test func `a failed commit is reported once it succeeds`() async throws {
@@ -229,16 +229,16 @@ import TestSupport
             """)
         let rolledBack = try await observed.tables { db in
             try db.executeStatements("BEGIN; INSERT INTO c VALUES (1)")
-            #expect(storageError { try db.commit() } != nil)
+            check(storageError { try db.commit() } != nil)
             try db.rollback()
         }
-        #expect(rolledBack.kinds == [:])
+        check(rolledBack.kinds, equals: [:])
         let repaired = try await observed.tables { db in
             try db.executeStatements("BEGIN; INSERT INTO c VALUES (1)")
-            #expect(storageError { try db.commit() } != nil)
+            check(storageError { try db.commit() } != nil)
             try db.executeStatements("INSERT INTO p VALUES (1); COMMIT")
         }
-        #expect(repaired.kinds == ["c": .insert, "p": .insert])
+        check(repaired.kinds, equals: ["c": .insert, "p": .insert])
     }
 
     @Test func `the changes of a failed nested block are not reported`() async throws {
@@ -253,7 +253,7 @@ import TestSupport
                 return false
             }
         }
-        #expect(tables.kinds == ["t": .insert])
+        check(tables.kinds, equals: ["t": .insert])
     }
 
     @Test func `a result set that is closed early has committed its changes`() async throws {
@@ -263,7 +263,7 @@ import TestSupport
             _ = try rs.next()
             rs.close()
         }
-        #expect(tables.kinds == ["t": .insert])
+        check(tables.kinds, equals: ["t": .insert])
     }
 
     @Test func `a prepared statement is observed like any other`() async throws {
@@ -272,7 +272,7 @@ import TestSupport
             let insert = try db.prepare("INSERT INTO t VALUES (?, 1)")
             for number in 1...3 { try insert.executeUpdate(values: [number]) }
         }
-        #expect(tables["t"]?.rowIDs == [1, 2, 3])
+        check(tables["t"]?.rowIDs, equals: [1, 2, 3])
     }
 
     @Test func `a transaction begun before the observation is reported without its tables`()
@@ -284,11 +284,11 @@ import TestSupport
         try store.executeStatements("BEGIN; INSERT INTO t VALUES (1, 1)")
         var iterator = observed.queue.changes().makeAsyncIterator()
         // Waits until the observer has had its turn in the queue.
-        #expect(storageError { try observed.run("SELECT 1") }?.code == 21)
+        check(storageError { try observed.run("SELECT 1") }?.code, equals: 21)
         try store.executeStatements("INSERT INTO u VALUES (1); COMMIT")
         let change = await iterator.next()
-        #expect(change?.hasUnknownTables == true)
-        #expect(change?.mayAffect("t") == true)
+        check(change?.hasUnknownTables, equals: true)
+        check(change?.mayAffect("t"), equals: true)
     }
 
     // MARK: - Observers
@@ -299,8 +299,8 @@ import TestSupport
         var second = observed.queue.changes(in: ["u", "marker"]).makeAsyncIterator()
         try observed.run("INSERT INTO u VALUES (1)")
         try observed.run("INSERT INTO t VALUES (1, 1); INSERT INTO marker VALUES (1)")
-        #expect(await first.next()?.tables.keys.sorted() == ["t"])
-        #expect(await second.next()?.tables.keys.sorted() == ["marker", "u"])
+        await check(first.next()?.tables.keys.sorted(), equals: ["t"])
+        await check(second.next()?.tables.keys.sorted(), equals: ["marker", "u"])
     }
 
     @Test func `a slow observer receives the union of the changes it missed`() async throws {
@@ -309,10 +309,10 @@ import TestSupport
         for number in 1...100 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
         try observed.run("DELETE FROM t WHERE id = 1")
         let change = await iterator.next()
-        #expect(change?.tables.kinds == ["t": [.insert, .delete]])
-        #expect(change?.tables["t"]?.rowIDs == Set(1...100))
+        check(change?.tables.kinds, equals: ["t": [.insert, .delete]])
+        check(change?.tables["t"]?.rowIDs, equals: Set(1...100))
         try observed.run("INSERT INTO u VALUES (1)")
-        #expect(await iterator.next()?.tables.kinds == ["u": .insert])
+        await check(iterator.next()?.tables.kinds, equals: ["u": .insert])
     }
 
     @Test func `changes arrive in commit order`() async throws {
@@ -330,7 +330,7 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(100))
         for number in 1...50 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
         while seen.last != 50, let rows = await iterator.next() { seen += rows.sorted() }
-        #expect(seen == Array(1...50))
+        check(seen, equals: Array(1...50))
         observer.cancel()
         await observer.value
     }
@@ -354,7 +354,7 @@ import TestSupport
         // The observer's last turn ends a moment later.
         try observed.run("INSERT INTO t VALUES (1, 1)")
         for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(queue == nil)
+        check(queue == nil)
     }
 
     @Test func `releasing an iterator releases its observer`() async throws {
@@ -368,7 +368,7 @@ import TestSupport
         observe()
         try observed.run("INSERT INTO t VALUES (1, 1)")
         for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(queue == nil)
+        check(queue == nil)
     }
 
     @Test func `a cancelled task receives nothing`() async throws {
@@ -380,7 +380,7 @@ import TestSupport
             return await iterator.next()
         }
         task.cancel()
-        #expect(await task.value == nil)
+        await check(task.value == nil)
     }
 
     @Test func `reopening the file reports that anything may have changed`() async throws {
@@ -390,9 +390,9 @@ import TestSupport
             db.close()
             try db.open(with: TemporaryDatabase.key)
         }
-        #expect(await iterator.next()?.hasUnknownTables == true)
+        await check(iterator.next()?.hasUnknownTables, equals: true)
         try observed.run("INSERT INTO t VALUES (1, 1)")
-        #expect(await iterator.next()?.tables.kinds == ["t": .insert])
+        await check(iterator.next()?.tables.kinds, equals: ["t": .insert])
     }
 
     @Test func `a pool reports its own writes`() async throws {
@@ -402,9 +402,9 @@ import TestSupport
         var iterator = pool.changes(in: ["t"], rowIDs: true).makeAsyncIterator()
         try insert(7, into: pool)
         let change = await iterator.next()
-        #expect(change?.tables["t"]?.kinds == .insert)
-        #expect(change?.tables["t"]?.rowIDs == [7])
-        #expect(change?.includesForeign == false)
+        check(change?.tables["t"]?.kinds, equals: .insert)
+        check(change?.tables["t"]?.rowIDs, equals: [7])
+        check(change?.includesForeign, equals: false)
     }
 
     private func setUp(_ pool: SecureDatabasePool) throws {

@@ -5,7 +5,7 @@ import TestSupport
 @testable import SecureStorage
 
 /// Commits of other connections and processes.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ForeignObservationTests {
+@Suite(.serialized) struct ForeignObservationTests {
     private static let modes: [SecureDatabaseConfiguration.JournalMode] = [.wal, .delete]
 
     /// Commits on a separate connection.
@@ -46,7 +46,7 @@ import TestSupport
         for _ in 1...3 {
             try commitElsewhere(observed, mode: mode)
             let change = await changes.next()
-            #expect(change == .foreign)
+            check(change, equals: .foreign)
         }
     }
 
@@ -56,15 +56,15 @@ import TestSupport
         for number in 1...5 {
             try observed.run("INSERT INTO t VALUES (\(number), 1)")
             let change = await changes.next()
-            #expect(change?.tables.kinds == ["t": .insert])
-            #expect(change?.includesForeign == false)
+            check(change?.tables.kinds, equals: ["t": .insert])
+            check(change?.includesForeign, equals: false)
             // Time for wake-ups caused by this write.
             try await Task.sleep(for: .milliseconds(number == 5 ? 2500 : 100))
         }
         try observed.run("INSERT INTO u VALUES (1)")
         let last = await changes.next()
-        #expect(last?.tables.kinds == ["u": .insert])
-        #expect(last?.hasUnknownTables == false)
+        check(last?.tables.kinds, equals: ["u": .insert])
+        check(last?.hasUnknownTables, equals: false)
     }
 
     @Test func `another connection's commit is reported with or before the own one after it`()
@@ -76,9 +76,9 @@ import TestSupport
             try commitElsewhere(observed)
             try observed.run("INSERT INTO u VALUES (\(number))")
             var first = await changes.next()
-            #expect(first?.includesForeign == true)
+            check(first?.includesForeign, equals: true)
             if first?.tables["u"] == nil { first = await changes.next() }
-            #expect(first?.tables["u"] != nil)
+            check(first?.tables["u"] != nil)
         }
     }
 
@@ -89,7 +89,7 @@ import TestSupport
             observed, "SELECT * FROM t; BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK")
         try await Task.sleep(for: .milliseconds(200))
         try observed.run("INSERT INTO u VALUES (1)")
-        #expect(await changes.next()?.includesForeign == false)
+        await check(changes.next()?.includesForeign, equals: false)
     }
 
     @Test func `commits made while the writer is busy are reported as one change`() async throws {
@@ -97,19 +97,19 @@ import TestSupport
         var changes = try observe(observed)
         let other = try observed.database.openStore()
         try writeWhileBusy(observed, other)
-        #expect(await changes.next() == .foreign)
+        await check(changes.next(), equals: .foreign)
         try await Task.sleep(for: .milliseconds(100))
         try observed.run("INSERT INTO u VALUES (1)")
-        #expect(await changes.next()?.includesForeign == false)
+        await check(changes.next()?.includesForeign, equals: false)
     }
 
     @Test func `values are queried again after another connection's commit`() async throws {
         let observed = try ObservedDatabase()
         var counts = observed.queue.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
             .makeAsyncIterator()
-        #expect(try await counts.next()?.get() == 0)
+        try await check(counts.next()?.get(), equals: 0)
         try commitElsewhere(observed)
-        #expect(try await counts.next()?.get() == 1)
+        try await check(counts.next()?.get(), equals: 1)
     }
 
     @Test func `a commit hidden by an open result set is reported when it closes`() async throws {
@@ -118,11 +118,11 @@ import TestSupport
         var changes = try observe(observed)
         // Opened on the store itself, so no block of the queue closes it.
         let rs = try observed.queue.databaseStore.executeQuery("SELECT * FROM t")
-        #expect(try rs.next())
+        try check(rs.next())
         try commitElsewhere(observed)
         try await Task.sleep(for: .milliseconds(300))
         rs.close()
-        #expect(await changes.next() == .foreign)
+        await check(changes.next(), equals: .foreign)
     }
 
     @Test func `a read-only queue reports changes`() async throws {
@@ -132,7 +132,7 @@ import TestSupport
         var changes = reader.changes().makeAsyncIterator()
         try await reader.inDatabase { _ in }
         try observed.run("INSERT INTO t VALUES (1, 1)")
-        #expect(await changes.next() == .foreign)
+        await check(changes.next(), equals: .foreign)
     }
 
     @Test func `a long transaction elsewhere is reported when it commits`() async throws {
@@ -149,7 +149,7 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(3500))
         let committed = ContinuousClock.now
         try other.executeStatements("COMMIT")
-        #expect(await changes.next() == .foreign)
+        await check(changes.next(), equals: .foreign)
         print("after a long transaction: \(ContinuousClock.now - committed)")
     }
 }

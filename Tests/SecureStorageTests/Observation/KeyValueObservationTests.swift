@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct KeyValueObservationTests {
+struct KeyValueObservationTests {
     let database: TemporaryDatabase
     let store: SecureKeyValueStore
 
@@ -20,24 +20,24 @@ import TestSupport
 
     @Test func `the values of a key arrive when it is put and removed`() async throws {
         var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
-        #expect(try await values.next()?.get() == .some(nil))
+        try await check(values.next()?.get(), equals: .some(nil))
         try put("dark", forKey: "theme")
-        #expect(try await values.next()?.get() == "dark")
+        try await check(values.next()?.get(), equals: "dark")
         try put("large", forKey: "size")
         try put("dark", forKey: "theme")
         try remove("theme")
-        #expect(try await values.next()?.get() == .some(nil))
+        try await check(values.next()?.get(), equals: .some(nil))
     }
 
     @Test func `a value of another type is a failure, and the next value arrives`() async throws {
         struct Theme: Codable, Equatable { var isDark: Bool }
         var values = store.values(forKey: "theme", as: Theme.self).makeAsyncIterator()
-        #expect(try await values.next()?.get() == .some(nil))
+        try await check(values.next()?.get(), equals: .some(nil))
         try put("dark", forKey: "theme")
         let wrong = await values.next()
         #expect(throws: SecureStorageError.self) { try wrong?.get() }
         try await store.put(Theme(isDark: true), forKey: "theme")
-        #expect(try await values.next()?.get() == Theme(isDark: true))
+        try await check(values.next()?.get(), equals: Theme(isDark: true))
     }
 
     @Test func `changes are reported for one key, and only when its value changes`() async throws {
@@ -52,21 +52,21 @@ import TestSupport
         try put("light", forKey: "theme")
         try put("dark", forKey: "theme")
         let first = await iterator.next()
-        #expect(first?.key == "theme")
-        #expect(first?.isPresent == true)
+        check(first?.key, equals: "theme")
+        check(first?.isPresent, equals: true)
         try remove("theme")
-        #expect(await iterator.next()?.isPresent == false)
+        await check(iterator.next()?.isPresent, equals: false)
         task.cancel()
         await task.value
     }
 
     @Test func `another store's values arrive`() async throws {
         var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
-        #expect(try await values.next()?.get() == .some(nil))
+        try await check(values.next()?.get(), equals: .some(nil))
         // After this write the observation has begun.
         try put("medium", forKey: "size")
         let other = try SecureKeyValueStore(databaseStore: database.openStore(), name: "settings")
         try await other.put("dark", forKey: "theme")
-        #expect(try await values.next()?.get() == "dark")
+        try await check(values.next()?.get(), equals: "dark")
     }
 }

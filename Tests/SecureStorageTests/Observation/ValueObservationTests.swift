@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10))) struct ValueObservationTests {
+struct ValueObservationTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
 
@@ -40,18 +40,18 @@ import TestSupport
         try run("INSERT INTO t VALUES (1, 1); INSERT INTO u VALUES (1), (2)")
         try run("CREATE VIEW v AS SELECT count(*) AS n FROM t")
         var values = pool.values { try $0.int(forQuery: sql) ?? 0 }.makeAsyncIterator()
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
         try run("INSERT INTO t VALUES (2, 2)")
-        #expect(try await values.next()?.get() ?? 0 > 1)
+        try await check(values.next()?.get() ?? 0 > 1)
     }
 
     @Test func `a queue delivers values as well`() async throws {
         let observed = try ObservedDatabase()
         var values = observed.queue.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
             .makeAsyncIterator()
-        #expect(try await values.next()?.get() == 0)
+        try await check(values.next()?.get(), equals: 0)
         try observed.run("INSERT INTO t VALUES (1, 1)")
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
     }
 
     @Test func `tables that were not read cause no run, and equal values are delivered once`()
@@ -59,10 +59,10 @@ import TestSupport
     {
         let runs = Shared(0)
         var values = counted(runs, "SELECT count(*) FROM t WHERE a > 0").makeAsyncIterator()
-        #expect(try await values.next()?.get() == 0)
+        try await check(values.next()?.get(), equals: 0)
         // When this value arrives, the observer has had its turn.
         try run("INSERT INTO t VALUES (1, 1)")
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
         let before = runs.current
         try run("INSERT INTO u VALUES (1)")
         try run("INSERT INTO t VALUES (2, 0)")
@@ -71,8 +71,8 @@ import TestSupport
         while runs.current == before { try await Task.sleep(for: .milliseconds(1)) }
         try run("INSERT INTO u VALUES (2)")
         try run("INSERT INTO t VALUES (3, 1)")
-        #expect(try await next?.get() == 2)
-        #expect(runs.current == before + 2)
+        try await check(next?.get(), equals: 2)
+        check(runs.current, equals: before + 2)
     }
 
     @Test func `the tables read are recorded again at each run`() async throws {
@@ -82,11 +82,11 @@ import TestSupport
             guard try db.int(forQuery: "SELECT count(*) FROM t") ?? 0 > 0 else { return -1 }
             return try db.int(forQuery: "SELECT count(*) FROM u") ?? 0
         }.makeAsyncIterator()
-        #expect(try await values.next()?.get() == -1)
+        try await check(values.next()?.get(), equals: -1)
         try run("INSERT INTO t VALUES (1, 1)")
-        #expect(try await values.next()?.get() == 0)
+        try await check(values.next()?.get(), equals: 0)
         try run("INSERT INTO u VALUES (1)")
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
     }
 
     @Test func `a full-text query and its table's shadow tables are observed`() async throws {
@@ -96,11 +96,11 @@ import TestSupport
             .makeAsyncIterator()
         var words = pool.values { try $0.int(forQuery: "SELECT count(*) FROM words") }
             .makeAsyncIterator()
-        #expect(try await matches.next()?.get() == 0)
-        #expect(try await words.next()?.get() == 0)
+        try await check(matches.next()?.get(), equals: 0)
+        try await check(words.next()?.get(), equals: 0)
         try run("INSERT INTO f VALUES ('a word')")
-        #expect(try await matches.next()?.get() == 1)
-        #expect(try await words.next()?.get() == 2)
+        try await check(matches.next()?.get(), equals: 1)
+        try await check(words.next()?.get(), equals: 2)
     }
 
     @Test func `a change of the schema causes a run`() async throws {
@@ -111,9 +111,9 @@ import TestSupport
             _ = try rs.next()
             return rs.columnCount
         }.makeAsyncIterator()
-        #expect(try await columns.next()?.get() == 1)
+        try await check(columns.next()?.get(), equals: 1)
         try run("ALTER TABLE u ADD COLUMN b")
-        #expect(try await columns.next()?.get() == 2)
+        try await check(columns.next()?.get(), equals: 2)
     }
 
     @Test func `an error is delivered and does not end the sequence`() async throws {
@@ -122,12 +122,12 @@ import TestSupport
         let first = await values.next()
         #expect(throws: SecureStorageError.self) { try first?.get() }
         try run("CREATE TABLE missing (a)")
-        #expect(try await values.next()?.get() == 0)
+        try await check(values.next()?.get(), equals: 0)
         try run("DROP TABLE missing")
         let later = await values.next()
         #expect(throws: SecureStorageError.self) { try later?.get() }
         try run("CREATE TABLE missing (a); INSERT INTO missing VALUES (1)")
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
     }
 
     @Test func `commits during a run cause one more run`() async throws {
@@ -151,12 +151,12 @@ import TestSupport
             }
             return count
         }.makeAsyncIterator()
-        #expect(try await values.next()?.get() == 0)
+        try await check(values.next()?.get(), equals: 0)
         try run("INSERT INTO t VALUES (1, 1)")
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
         let before = runs.current
-        #expect(try await values.next()?.get() == 51)
-        #expect(runs.current == before + 1)
+        try await check(values.next()?.get(), equals: 51)
+        check(runs.current, equals: before + 1)
     }
 
     @Test func `no change is lost between the first run and the registration`() async throws {
@@ -175,7 +175,7 @@ import TestSupport
                 .makeAsyncIterator()
             var last: Int?
             while last != 20, let value = await values.next() { last = try value.get() }
-            #expect(last == 20, "round \(round)")
+            check(last, equals: 20, "round \(round)")
         }
     }
 
@@ -186,7 +186,7 @@ import TestSupport
             for await value in values { received.yield(try? value.get()) }
         }
         for await value in stream {
-            #expect(value == 0)
+            check(value, equals: 0)
             break
         }
         task.cancel()
@@ -200,6 +200,6 @@ import TestSupport
         let first = await values.next()
         #expect(throws: SecureStorageError.self) { try first?.get() }
         try await pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try await values.next()?.get() == 1)
+        try await check(values.next()?.get(), equals: 1)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Identifying a file by its bytes.
-@Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {
+struct DiagnosisTests {
     typealias Finding = FileDiagnosis.Finding
 
     let database: TemporaryDatabase
@@ -33,9 +33,9 @@ import TestSupport
         let times = try times()
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: key, cipher: cipher)
-        #expect(try self.times() == times, sourceLocation: sourceLocation)
-        #expect(
-            try DirectorySnapshot(of: database.directory) == content,
+        try check(self.times(), equals: times, sourceLocation: sourceLocation)
+        try check(
+            DirectorySnapshot(of: database.directory), equals: content,
             sourceLocation: sourceLocation)
         return diagnosis
     }
@@ -45,7 +45,7 @@ import TestSupport
         var times: [String: [Int]] = [:]
         for name in try database.fileNames() {
             var status = stat()
-            try #require(lstat(database.directory.path + "/" + name, &status) == 0)
+            try require(lstat(database.directory.path + "/" + name, &status) == 0)
             #if os(Linux)
                 times[name] = [status.st_atim, status.st_mtim, status.st_ctim]
                     .flatMap { [$0.tv_sec, $0.tv_nsec] }
@@ -76,33 +76,33 @@ import TestSupport
     // MARK: - Files that are not encrypted databases
 
     @Test func `a missing file is reported as missing, and its side files are named`() throws {
-        #expect(try finding() == .missing)
+        try check(finding(), equals: .missing)
         try Data("log".utf8).write(to: URL(fileURLWithPath: database.path + "-wal"))
         let diagnosis = try diagnosis()
-        #expect(diagnosis.finding == .missing)
-        #expect(diagnosis.reasons.contains { $0.contains("-wal") })
+        check(diagnosis.finding, equals: .missing)
+        check(diagnosis.reasons.contains { $0.contains("-wal") })
     }
 
     @Test(arguments: [0, 1]) func `a file of one byte or none is empty`(_ size: Int) throws {
         try Data(count: size).write(to: database.url)
-        #expect(try finding() == .empty)
+        try check(finding(), equals: .empty)
     }
 
     @Test func `a directory and a symbolic link are not databases`() throws {
         try FileManager.default.createDirectory(
             at: database.url, withIntermediateDirectories: false)
-        #expect(try finding() == .notADatabase)
+        try check(finding(), equals: .notADatabase)
         try FileManager.default.removeItem(at: database.url)
         try FileManager.default.createSymbolicLink(
             atPath: database.path, withDestinationPath: "/etc/passwd")
-        #expect(try finding() == .notADatabase)
+        try check(finding(), equals: .notADatabase)
     }
 
     @Test func `a plain SQLite file is not encrypted, with and without a key`() throws {
         try Fixture.copy("plaintext.db", to: database)
-        #expect(try finding() == .notEncrypted)
-        #expect(try finding(nil) == .notEncrypted)
-        #expect(try finding(.passphrase("whatever")) == .notEncrypted)
+        try check(finding(), equals: .notEncrypted)
+        try check(finding(nil), equals: .notEncrypted)
+        try check(finding(.passphrase("whatever")), equals: .notEncrypted)
     }
 
     @Test(arguments: [54, 4096, 40960])
@@ -110,18 +110,18 @@ import TestSupport
         let text = String(repeating: "A line of text, and no database.\n", count: size / 32 + 1)
         for content in [Data(text.utf8.prefix(size)), Data(count: size)] {
             try content.write(to: database.url)
-            #expect(try finding() == .notADatabase)
-            #expect(try finding(nil) == .notADatabase)
+            try check(finding(), equals: .notADatabase)
+            try check(finding(nil), equals: .notADatabase)
         }
     }
 
     @Test func `random bytes may be a database under another key`() throws {
         try Data((0..<40960).map { _ in .random(in: 0...255) }).write(to: database.url)
-        #expect(try finding() == .wrongKey)
-        #expect(try finding(nil) == .keyNeeded)
+        try check(finding(), equals: .wrongKey)
+        try check(finding(nil), equals: .keyNeeded)
         // But not if they are not whole pages.
         try Data((0..<40900).map { _ in .random(in: 0...255) }).write(to: database.url)
-        #expect(try finding() == .notADatabase)
+        try check(finding(), equals: .notADatabase)
     }
 
     // MARK: - Keys and formats
@@ -129,55 +129,55 @@ import TestSupport
     @Test func `a sound file is reported as sound, under a passphrase too`() throws {
         _ = try makeFile()
         let diagnosis = try diagnosis()
-        #expect(diagnosis.finding == .ok)
-        #expect(diagnosis.description.contains("10 of 10 pages"))
-        #expect(try finding(nil) == .keyNeeded)
+        check(diagnosis.finding, equals: .ok)
+        check(diagnosis.description.contains("10 of 10 pages"))
+        try check(finding(nil), equals: .keyNeeded)
 
         let other = try TemporaryDatabase()
         let db = other.store()
         try db.open(with: "a passphrase")
         db.close()
-        #expect(
-            try SecureDatabaseStore.diagnose(at: other.url, key: .passphrase("a passphrase"))
-                .finding == .ok)
+        try check(
+            SecureDatabaseStore.diagnose(at: other.url, key: .passphrase("a passphrase"))
+                .finding, equals: .ok)
     }
 
     @Test func `a wrong key is reported as a wrong key`() throws {
         _ = try makeFile()
-        #expect(try finding(Self.wrongKey) == .wrongKey)
-        #expect(try finding(.passphrase("a guess")) == .wrongKey)
+        try check(finding(Self.wrongKey), equals: .wrongKey)
+        try check(finding(.passphrase("a guess")), equals: .wrongKey)
     }
 
     @Test func `an invalid key is an error`() throws {
         _ = try makeFile()
-        #expect(
+        check(
             storageError {
                 _ = try SecureDatabaseStore.diagnose(
                     at: database.url, key: .raw(SecretBytes.random(count: 31)))
-            }?.kind == .authenticationFailed)
+            }?.kind, equals: .authenticationFailed)
     }
 
     @Test(arguments: [1, 2, 3]) func `the formats of SQLCipher 1 to 3 are identified`(
         _ version: Int
     ) throws {
         try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
-        #expect(
-            try finding(.passphrase(Fixture.passphrase)) == .legacyFormat(version: version))
-        #expect([.wrongKey, .notADatabase].contains(try finding(.passphrase("another"))))
+        try check(
+            finding(.passphrase(Fixture.passphrase)), equals: .legacyFormat(version: version))
+        check([.wrongKey, .notADatabase].contains(try finding(.passphrase("another"))))
         try FileManager.default.removeItem(at: database.url)
         try Fixture.copy("sqlcipher-\(version)-raw-key.db", to: database)
         // With a raw key, versions 2 and 3 are the same.
-        #expect(
-            try finding(.raw(SecretBytes(copying: Fixture.rawKey)))
-                == .legacyFormat(version: max(version, version == 2 ? 3 : version)))
+        try check(
+            finding(.raw(SecretBytes(copying: Fixture.rawKey))),
+            equals: .legacyFormat(version: max(version, version == 2 ? 3 : version)))
     }
 
     @Test func `files of SQLCipher 4 by another program are sound`() throws {
         try Fixture.copy("sqlcipher-4-passphrase.db", to: database)
-        #expect(try finding(.passphrase(Fixture.passphrase)) == .ok)
+        try check(finding(.passphrase(Fixture.passphrase)), equals: .ok)
         try FileManager.default.removeItem(at: database.url)
         try Fixture.copy("sqlcipher-4-raw-key.db", to: database)
-        #expect(try finding(.raw(SecretBytes(copying: Fixture.rawKey))) == .ok)
+        try check(finding(.raw(SecretBytes(copying: Fixture.rawKey))), equals: .ok)
     }
 
     @Test func `another page size and another HMAC are identified`() throws {
@@ -190,10 +190,11 @@ import TestSupport
 
         var expected = CipherConfiguration()
         (expected.pageSize, expected.hmacAlgorithm) = (8192, .sha256)
-        #expect(try finding() == .otherCipher(expected))
-        #expect(try finding(cipher: expected) == .ok)
-        #expect(
-            storageError { _ = try database.openStore() }?.description.contains("8192") == true)
+        try check(finding(), equals: .otherCipher(expected))
+        try check(finding(cipher: expected), equals: .ok)
+        check(
+            storageError { _ = try database.openStore() }?.description.contains("8192"),
+            equals: true)
     }
 
     @Test func `a plaintext header is distinguished from a plain file, and its salt opens it`()
@@ -206,12 +207,12 @@ import TestSupport
         try db.executeUpdate("CREATE TABLE t (x)")
         db.close()
 
-        #expect(try finding() == .plaintextHeader)
-        #expect(try finding(nil) == .plaintextHeader)
-        #expect(try finding(cipher: cipher) == .ok)
+        try check(finding(), equals: .plaintextHeader)
+        try check(finding(nil), equals: .plaintextHeader)
+        try check(finding(cipher: cipher), equals: .ok)
         var wrongSalt = cipher
         wrongSalt.salt = Data(count: 16)
-        #expect(try finding(cipher: wrongSalt) != .ok)
+        try check(finding(cipher: wrongSalt) != .ok)
     }
 
     // MARK: - Damage
@@ -224,9 +225,9 @@ import TestSupport
                 let offset = (page - 1) * 4096 + 100
                 try patch([whole[offset] ^ 4], at: offset)
             }
-            #expect(try finding() == .corrupt(pages: pages))
+            try check(finding(), equals: .corrupt(pages: pages))
             // With another key, it is the key that is wrong.
-            #expect(try finding(Self.wrongKey) == .wrongKey)
+            try check(finding(Self.wrongKey), equals: .wrongKey)
         }
     }
 
@@ -235,7 +236,7 @@ import TestSupport
     {
         let whole = try makeFile()
         try patch([UInt8](whole[4096 * 2..<4096 * 3]), at: 4096 * 3)
-        #expect(try finding() == .corrupt(pages: [4]))
+        try check(finding(), equals: .corrupt(pages: [4]))
 
         let sibling = try TemporaryDatabase()
         let db = try sibling.openStore { $0.journalMode = .delete }
@@ -244,27 +245,27 @@ import TestSupport
         db.close()
         try whole.write(to: database.url)
         try patch([UInt8](try Data(contentsOf: sibling.url)[4096 * 2..<4096 * 3]), at: 4096 * 2)
-        #expect(try finding() == .corrupt(pages: [3]))
+        try check(finding(), equals: .corrupt(pages: [3]))
     }
 
     @Test func `with a raw key a changed salt is damage, not a wrong key`() throws {
         let whole = try makeFile()
         try patch([whole[5] ^ 1], at: 5)
-        #expect(try finding() == .corrupt(pages: [1]))
+        try check(finding(), equals: .corrupt(pages: [1]))
     }
 
     @Test(arguments: [4096 * 7, 4096 * 7 + 1, 4096 * 6 - 200, 4096 * 2, 4096, 5000])
     func `a file that was cut off is reported as truncated`(_ size: Int) throws {
         let whole = try makeFile()
         try whole.prefix(size).write(to: database.url)
-        #expect(try finding() == .truncated)
+        try check(finding(), equals: .truncated)
     }
 
     @Test(arguments: [1, 100, 4096, 5000])
     func `extra bytes at the end of the file are reported`(_ size: Int) throws {
         let whole = try makeFile()
         try (whole + Data(repeating: 7, count: size)).write(to: database.url)
-        #expect(try finding() == .corrupt(pages: [11]))
+        try check(finding(), equals: .corrupt(pages: [11]))
     }
 
     // MARK: - With side files
@@ -280,9 +281,9 @@ import TestSupport
         }
         db.close()
         let diagnosis = try SecureDatabaseStore.diagnose(at: copy.url, key: Self.key)
-        #expect(diagnosis.finding == .ok)
-        #expect(diagnosis.reasons.contains { $0.contains("log contains") })
-        #expect(diagnosis.description.contains("15 of 15 pages"))
+        check(diagnosis.finding, equals: .ok)
+        check(diagnosis.reasons.contains { $0.contains("log contains") })
+        check(diagnosis.description.contains("15 of 15 pages"))
     }
 
     @Test func `an interrupted transaction is diagnosed as it will be read`() throws {
@@ -300,9 +301,9 @@ import TestSupport
         }
         db.close()
         let diagnosis = try SecureDatabaseStore.diagnose(at: copy.url, key: Self.key)
-        #expect(diagnosis.finding == .ok)
-        #expect(diagnosis.reasons.contains { $0.contains("journal") })
-        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 3)
+        check(diagnosis.finding, equals: .ok)
+        check(diagnosis.reasons.contains { $0.contains("journal") })
+        try check(copy.openStore().int("SELECT count(*) FROM t"), equals: 3)
     }
 
     /// As on a busy machine, a file that was written to while it was read looks unchanged.
@@ -312,7 +313,7 @@ import TestSupport
         let whole = try makeFile()
         try patch([whole[20_000] ^ 1], at: 20_000)
         var status = stat()
-        try #require(stat(database.path, &status) == 0)
+        try require(stat(database.path, &status) == 0)
         #if canImport(Darwin)
             let times = [status.st_atimespec, status.st_mtimespec]
         #else
@@ -324,11 +325,11 @@ import TestSupport
             guard !isRepaired, $0.fraction == 1 else { return }
             isRepaired = true
             try patch([whole[20_000]], at: 20_000)
-            try #require(utimensat(AT_FDCWD, database.path, times, 0) == 0)
+            try require(utimensat(AT_FDCWD, database.path, times, 0) == 0)
             usleep(100_000)
         }
-        #expect(isRepaired)
-        #expect(diagnosis.finding == .ok, "\(diagnosis)")
+        check(isRepaired)
+        check(diagnosis.finding, equals: .ok, "\(diagnosis)")
     }
 
     @Test func `an open file that is written to is never reported as damaged`() throws {
@@ -351,11 +352,11 @@ import TestSupport
         while try queue.inDatabase({ try $0.int(isEmpty) }) == 1 { usleep(1_000) }
         for _ in 0..<8 {
             let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: Self.key)
-            #expect(diagnosis.finding == .ok, "\(diagnosis)")
+            check(diagnosis.finding, equals: .ok, "\(diagnosis)")
         }
         rounds.end()
         // Diagnosing must not have dropped its locks.
-        #expect(try queue.inDatabase { try $0.int(isEmpty) } == 0)
+        try check(queue.inDatabase { try $0.int(isEmpty) }, equals: 0)
     }
 
     #if os(Linux)
@@ -364,13 +365,13 @@ import TestSupport
             try db.executeStatements("CREATE TABLE t (x); BEGIN EXCLUSIVE")
             defer { db.close() }
 
-            #expect(
-                try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding == .ok)
+            try check(
+                SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding, equals: .ok)
 
             let shell = try SQLCipherShell(
                 database.path, key: "x'\(TemporaryDatabase.key.hex)'", "SELECT count(*) FROM t;")
-            #expect(shell.errors.contains("locked"))
-            #expect(shell.lines != ["0"])
+            check(shell.errors.contains("locked"))
+            check(shell.lines != ["0"])
         }
     #endif
 
@@ -380,9 +381,9 @@ import TestSupport
         _ = try makeFile(500)
         var seen: [FileProgress] = []
         _ = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) { seen.append($0) }
-        #expect(seen.count > 3)
-        #expect(seen.map(\.completed) == seen.map(\.completed).sorted())
-        #expect(seen.last?.fraction == 1)
+        check(seen.count > 3)
+        check(seen.map(\.completed), equals: seen.map(\.completed).sorted())
+        check(seen.last?.fraction, equals: 1)
         #expect(throws: CancellationError.self) {
             try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) {
                 if $0.fraction > 0.5 { throw CancellationError() }
@@ -394,8 +395,8 @@ import TestSupport
         let whole = try makeFile()
         try patch([whole[100] ^ 1], at: 100)
         let error = storageError { _ = try database.openStore() }
-        #expect(error?.code == 11)
-        #expect(error?.description.contains("9 of 10 pages") == true)
-        #expect(error?.description.contains("page 1") == true)
+        check(error?.code, equals: 11)
+        check(error?.description.contains("9 of 10 pages"), equals: true)
+        check(error?.description.contains("page 1"), equals: true)
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 ///
 /// Every call ends soon, with a result or an error of the library, and takes no more memory than
 /// the file justifies. `make fuzz` has the same as a target: `forgeries`.
-@Suite(.timeLimit(.minutes(600)), .engine(has: "ENABLE_FTS4")) struct ForgedPageTests {
+@Suite(.engine(has: "ENABLE_FTS4")) struct ForgedPageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -40,7 +40,7 @@ import TestSupport
         do {
             try body()
         } catch {
-            #expect(error is SecureStorageError)
+            check(error is SecureStorageError)
         }
     }
 
@@ -85,11 +85,11 @@ import TestSupport
                 let saved = try target.openStore { $0.journalMode = .delete }
                 defer { saved.close() }
                 for table in report.tables where ["t", "k"].contains(table.name) {
-                    #expect(
-                        try saved.int("SELECT count(*) FROM \(table.name)") == table.rowsSaved)
+                    try check(
+                        saved.int("SELECT count(*) FROM \(table.name)"), equals: table.rowsSaved)
                 }
             }
-            #expect(ThreadTime.now - start < .seconds(60))
+            check(ThreadTime.now - start < .seconds(60))
         }
     }
 
@@ -133,7 +133,7 @@ import TestSupport
         db.close()
         let forge = try PageForge(key: TemporaryDatabase.key, of: whole)
         var file = whole
-        let first = UInt8(try #require(overflow.first))
+        let first = UInt8(try require(overflow.first))
         // Leads all chains into one circle.
         for page in overflow {
             try forge.forge(page, of: &file) { $0.replaceSubrange(0..<4, with: [0, 0, 0, first]) }
@@ -141,12 +141,12 @@ import TestSupport
         try file.write(to: database.url)
         let report = try SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, to: target.url)
-        #expect(report.damagedPages.isEmpty)
-        #expect(!report.isWhole)
+        check(report.damagedPages.isEmpty)
+        check(!report.isWhole)
         // Which rows these pages belong to can no longer be determined.
-        #expect(report.tables.first { $0.name == "t" }?.rowsSaved == rows)
-        #expect(report.tables.first { $0.name == "t" }?.rowsLost == 10)
-        #expect(report.description.hasPrefix("no page is damaged, but not all rows could be saved"))
-        #expect(report.problems.contains { $0.contains("keep the old file") })
+        check(report.tables.first { $0.name == "t" }?.rowsSaved, equals: rows)
+        check(report.tables.first { $0.name == "t" }?.rowsLost, equals: 10)
+        check(report.description.hasPrefix("no page is damaged, but not all rows could be saved"))
+        check(report.problems.contains { $0.contains("keep the old file") })
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 ///
 /// SQLite uses that size, and SQLCipher its own. If they differ, the engine writes out of bounds,
 /// so no engine may see such a page.
-@Suite struct MisstatedSizeTests {
+struct MisstatedSizeTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -48,7 +48,7 @@ import TestSupport
     private static func misstateFirstPage(
         ofJournal records: inout [UInt8], _ pageSize: Int, _ reserved: Int
     ) throws {
-        let first = try #require(
+        let first = try require(
             stride(from: 512, to: records.count, by: 4 + 4096 + 4).first {
                 records[$0..<($0 + 4)].elementsEqual(bigEndian(1))
             })
@@ -66,14 +66,15 @@ import TestSupport
             defer { db.close() }
             _ = try db.strings("SELECT x FROM t")
         }
-        #expect(error?.code == 11, "\(error as Any)", sourceLocation: sourceLocation)
-        #expect(
-            try DirectorySnapshot(of: database.directory) == before, sourceLocation: sourceLocation)
+        check(error?.code, equals: 11, "\(error as Any)", sourceLocation: sourceLocation)
+        try check(
+            DirectorySnapshot(of: database.directory), equals: before,
+            sourceLocation: sourceLocation)
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = headerSize
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: SalvageFile.key, cipher: cipher)
-        #expect(isFinding(diagnosis.finding), "\(diagnosis)", sourceLocation: sourceLocation)
+        check(isFinding(diagnosis.finding), "\(diagnosis)", sourceLocation: sourceLocation)
         // Salvage reads the pages itself.
         _ = try? SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, cipher: cipher, to: target.url,
@@ -123,7 +124,7 @@ import TestSupport
         db.close()
         let log = URL(fileURLWithPath: copy.path + "-wal")
         let stored = try [UInt8](Data(contentsOf: log))
-        let first = try #require(
+        let first = try require(
             stride(from: 32, to: stored.count, by: 24 + 4096).first {
                 stored[$0..<($0 + 4)].elementsEqual([0, 0, 0, 1])
             })
@@ -200,8 +201,8 @@ import TestSupport
             let error = storageError {
                 try SecureDatabaseStore.migrate(at: database.url, key: .passphrase("correct horse"))
             }
-            #expect(error?.code == 11, "\(error as Any)")
-            #expect(try DirectorySnapshot(of: database.directory) == before)
+            check(error?.code, equals: 11, "\(error as Any)")
+            try check(DirectorySnapshot(of: database.directory), equals: before)
         }
     }
 
@@ -255,7 +256,7 @@ import TestSupport
     @Test func `a page without HMAC that misstates its reserved bytes is not migrated`() throws {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
         var file = try [UInt8](Data(contentsOf: database.url))
-        let page = try #require([4096, 1024].first { file.count % $0 == 0 })
+        let page = try require([4096, 1024].first { file.count % $0 == 0 })
         // 16 or 80 bytes are reserved: the first vector makes that 0 or 64, the second 64 or 0.
         let vectors = [0x10, 0x50].map { file[page - 16 + 4] ^ $0 }
         var refused = 0
@@ -267,8 +268,8 @@ import TestSupport
             }
             guard error?.code == 11 else { continue }
             refused += 1
-            #expect(try Data(contentsOf: database.url) == Data(file))
+            try check(Data(contentsOf: database.url), equals: Data(file))
         }
-        #expect(refused == 1)
+        check(refused, equals: 1)
     }
 }

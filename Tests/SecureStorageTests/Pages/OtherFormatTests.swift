@@ -5,7 +5,7 @@ import TestSupport
 
 /// Files of other programs whose format is neither SQLCipher 4's nor the default of an older
 /// version.
-@Suite(.timeLimit(.minutes(10))) struct OtherFormatTests {
+struct OtherFormatTests {
     typealias Finding = FileDiagnosis.Finding
 
     let database: TemporaryDatabase
@@ -65,19 +65,19 @@ import TestSupport
         try Fixture.copy(sample.name + ".db", to: database)
         let before = try Data(contentsOf: database.url)
         let diagnosis = try SecureDatabaseStore.diagnose(at: database.url, key: sample.key)
-        #expect(diagnosis.finding == sample.finding, "\(diagnosis)")
+        check(diagnosis.finding, equals: sample.finding, "\(diagnosis)")
 
         let error = storageError { try database.store().open(with: sample.key) }
         let text = error?.description ?? "no error"
-        #expect([.openFailed, .legacyFormat].contains(error?.kind), "\(text)")
-        for word in sample.words { #expect(text.contains(word), "\(text)") }
+        check([.openFailed, .legacyFormat].contains(error?.kind), "\(text)")
+        for word in sample.words { check(text.contains(word), "\(text)") }
         // Another key is wrong.
         for key in [DatabaseKey.passphrase("another"), .raw(SecretBytes.random(count: 32))] {
-            #expect(
-                try [.wrongKey, .notADatabase].contains(
+            try check(
+                [.wrongKey, .notADatabase].contains(
                     SecureDatabaseStore.diagnose(at: database.url, key: key).finding))
         }
-        #expect(try Data(contentsOf: database.url) == before)
+        try check(Data(contentsOf: database.url), equals: before)
     }
 
     @Test(arguments: samples) func `each file is migrated, or the error says how to do it`(
@@ -89,19 +89,19 @@ import TestSupport
             let error = storageError {
                 try SecureDatabaseStore.migrate(at: database.url, key: sample.key)
             }
-            #expect(error?.kind == .legacyFormat)
-            #expect(error?.description.contains("sqlcipher_export") == true, "\(error as Any)")
-            #expect(try Data(contentsOf: database.url) == before)
+            check(error?.kind, equals: .legacyFormat)
+            check(error?.description.contains("sqlcipher_export"), equals: true, "\(error as Any)")
+            try check(Data(contentsOf: database.url), equals: before)
             return
         }
-        let old = try #require(try SecureDatabaseStore.migrate(at: database.url, key: sample.key))
-        #expect(try Data(contentsOf: old) == before)
+        let old = try require(SecureDatabaseStore.migrate(at: database.url, key: sample.key))
+        try check(Data(contentsOf: old), equals: before)
         let db = database.store()
         try db.open(with: sample.key)
-        #expect(
-            try db.strings("SELECT text FROM note ORDER BY id")
-                == ["written by \(sample.version)", "second", "third"])
-        #expect(try db.verifyIntegrity().isSound)
+        try check(
+            db.strings("SELECT text FROM note ORDER BY id"),
+            equals: ["written by \(sample.version)", "second", "third"])
+        try check(db.verifyIntegrity().isSound)
     }
 
     @Test func `a file of SQLCipher 3 with other pages opens with the detected configuration`()
@@ -119,7 +119,7 @@ import TestSupport
         }
         let db = database.store { $0.cipher = cipher }
         try db.open(with: key)
-        #expect(try db.int("SELECT count(*) FROM note") == 3)
+        try check(db.int("SELECT count(*) FROM note"), equals: 3)
     }
 
     @Test func `SQLCipher 4's own derivation is detected if another one is configured`() throws {
@@ -128,10 +128,10 @@ import TestSupport
         db.close()
         var cipher = CipherConfiguration()
         (cipher.kdfIterations, cipher.pageSize) = (64_000, 1024)
-        #expect(
-            try SecureDatabaseStore.diagnose(
+        try check(
+            SecureDatabaseStore.diagnose(
                 at: database.url, key: .passphrase("a passphrase"), cipher: cipher
-            ).finding == .otherCipher(CipherConfiguration()))
+            ).finding, equals: .otherCipher(CipherConfiguration()))
     }
 
     @Test func `a file without HMACs is recognised by its first page, and salvage says so`()
@@ -142,13 +142,13 @@ import TestSupport
         var bytes = try Data(contentsOf: database.url)
         bytes[5000] ^= 1
         try bytes.write(to: database.url)
-        #expect(
-            try SecureDatabaseStore.diagnose(at: database.url, key: key).finding == .withoutHMAC)
-        #expect(
+        try check(
+            SecureDatabaseStore.diagnose(at: database.url, key: key).finding, equals: .withoutHMAC)
+        check(
             storageError {
                 try SecureDatabaseStore.salvage(
                     at: database.url, key: key,
                     to: database.directory.appendingPathComponent("saved.db"))
-            }?.description.contains("cipher_use_hmac") == true)
+            }?.description.contains("cipher_use_hmac"), equals: true)
     }
 }

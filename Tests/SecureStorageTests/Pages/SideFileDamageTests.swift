@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Damage in the log or journal of a crash is reported as far as it can be proved, and no further.
-@Suite(.timeLimit(.minutes(10))) struct SideFileDamageTests {
+struct SideFileDamageTests {
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
     private static let frameSize = 24 + DamagedState.pageSize
 
@@ -66,16 +66,16 @@ import TestSupport
         let state = try DamagedState.log(isMoved: false)
         let found = try look(at: changed(state, "-wal") { $0[offset] ^= 1 })
 
-        #expect(found.error == nil && found.rows == state.committed[0])
+        check(found.error == nil && found.rows == state.committed[0])
         guard case .damagedLog(let damage) = found.diagnosis else {
             Issue.record("\(found.diagnosis)")
             return
         }
-        #expect(damage.firstDamagedFrame == (offset < 32 ? nil : 1))
-        #expect(damage.unreadCommits == 8 && damage.unreadFrames >= 40 && !damage.mixesStates)
-        #expect(damage.pages.contains(1) && damage.pages == damage.pages.sorted())
-        #expect(found.report?.logDamage == damage && found.report?.isSound == false)
-        #expect(found.warnings.contains { $0.contains("8 commits") }, "\(found.warnings)")
+        check(damage.firstDamagedFrame, equals: (offset < 32 ? nil : 1))
+        check(damage.unreadCommits == 8 && damage.unreadFrames >= 40 && !damage.mixesStates)
+        check(damage.pages.contains(1) && damage.pages == damage.pages.sorted())
+        check(found.report?.logDamage == damage && found.report?.isSound == false)
+        check(found.warnings.contains { $0.contains("8 commits") }, "\(found.warnings)")
     }
 
     @Test func `with synchronous normal a power cut can leave the same, and open reports nothing`()
@@ -85,41 +85,41 @@ import TestSupport
         let found = try look(at: changed(state, "-wal") { $0[500] ^= 1 }) {
             $0.synchronous = .normal
         }
-        #expect(found.error == nil && found.rows == state.committed[0])
-        #expect(found.warnings.isEmpty && found.report?.isSound == true)
+        check(found.error == nil && found.rows == state.committed[0])
+        check(found.warnings.isEmpty && found.report?.isSound == true)
     }
 
     @Test func `a log whose later pages are in the file is refused, since the states would mix`()
         throws
     {
         let state = try DamagedState.log(isMoved: true)
-        let log = try #require(state.files["-wal"])
+        let log = try require(state.files["-wal"])
         let frames = (log.count - 32) / Self.frameSize
         let ends = (0..<frames).filter { log[32 + $0 * Self.frameSize + 7] != 0 }
-        try #require(ends.count == 8)
+        try require(ends.count == 8)
         // Damages the third of eight transactions, of which five are in the file.
         let damaged = changed(state, "-wal") { $0[32 + (ends[1] + 1) * Self.frameSize + 300] ^= 1 }
         for synchronous in SecureDatabaseConfiguration.Synchronous.allCases {
             let found = try look(at: damaged) { $0.synchronous = synchronous }
-            #expect(found.error?.kind == .openFailed && found.error?.code == 11)
-            #expect(found.error?.description.contains("salvage") == true)
-            #expect(found.isUnchanged)
+            check(found.error?.kind == .openFailed && found.error?.code == 11)
+            check(found.error?.description.contains("salvage"), equals: true)
+            check(found.isUnchanged)
             guard case .damagedLog(let damage) = found.diagnosis else {
                 Issue.record("\(found.diagnosis)")
                 return
             }
-            #expect(damage.mixesStates && damage.firstDamagedFrame == ends[1] + 2)
+            check(damage.mixesStates && damage.firstDamagedFrame == ends[1] + 2)
         }
     }
 
     @Test func `a transaction cut short at the end of the log is not damage`() throws {
         let state = try DamagedState.log(isMoved: false)
-        let log = try #require(state.files["-wal"])
+        let log = try require(state.files["-wal"])
         for missing in [1, Self.frameSize, 3 * Self.frameSize / 2] {
             let found = try look(
                 at: changed(state, "-wal") { $0 = $0.prefix(log.count - missing) })
-            #expect(found.diagnosis == .ok && found.warnings.isEmpty)
-            #expect(found.rows == state.committed[7] && found.report?.isSound == true)
+            check(found.diagnosis == .ok && found.warnings.isEmpty)
+            check(found.rows == state.committed[7] && found.report?.isSound == true)
         }
         // Frames arrive in any order: the last frame is present, the one before it is missing.
         let found = try look(
@@ -128,8 +128,8 @@ import TestSupport
                 $0.replaceSubrange(
                     start..<(start + Self.frameSize), with: Data(count: Self.frameSize))
             })
-        #expect(found.diagnosis == .ok && found.warnings.isEmpty)
-        #expect(found.rows == state.committed[7])
+        check(found.diagnosis == .ok && found.warnings.isEmpty)
+        check(found.rows, equals: state.committed[7])
     }
 
     @Test func `the remains of a longer transaction after a shorter one are not damage`() throws {
@@ -147,11 +147,11 @@ import TestSupport
         try db.executeUpdate("INSERT INTO t VALUES (1, 1, x'00')")
         let state = DamagedState(files: try DamagedState.files(of: database.path), committed: [])
         db.close()
-        try #require((state.files["-wal"]?.count ?? 0) > 30 * Self.frameSize)
+        try require((state.files["-wal"]?.count ?? 0) > 30 * Self.frameSize)
 
         let found = try look(at: state)
-        #expect(found.diagnosis == .ok && found.warnings.isEmpty)
-        #expect(found.rows == ["1|1|00"] && found.report?.isSound == true)
+        check(found.diagnosis == .ok && found.warnings.isEmpty)
+        check(found.rows == ["1|1|00"] && found.report?.isSound == true)
     }
 
     /// In a log of frames of 4,120 bytes, that of frame 19 ends where a sector begins: a power cut
@@ -171,7 +171,7 @@ import TestSupport
         try db.checkpoint(.restart)
         let page = 32 + 19 * Self.frameSize + 24..<32 + 20 * Self.frameSize
         for version in 1...20 { try db.executeUpdate("UPDATE t SET version = ?", version) }
-        let earlier = try #require(try DamagedState.files(of: database.path)["-wal"]?[page])
+        let earlier = try require(DamagedState.files(of: database.path)["-wal"]?[page])
         try db.checkpoint(.restart)
         for version in 21...40 { try db.executeUpdate("UPDATE t SET version = ?", version) }
 
@@ -179,8 +179,8 @@ import TestSupport
         let cut = changed(state, "-wal") { $0.replaceSubrange(page, with: earlier) }
         for synchronous in SecureDatabaseConfiguration.Synchronous.allCases {
             let found = try look(at: cut) { $0.synchronous = synchronous }
-            #expect(found.error == nil && found.rows == ["1|39|00"])
-            #expect(found.diagnosis == .ok && found.warnings.isEmpty)
+            check(found.error == nil && found.rows == ["1|39|00"])
+            check(found.diagnosis == .ok && found.warnings.isEmpty)
         }
     }
 
@@ -192,7 +192,7 @@ import TestSupport
     ) async throws {
         for state in [try DamagedState.spilledJournal(mode), try await .brokenCommit(mode)] {
             let whole = try look(at: state)
-            #expect(whole.diagnosis == .ok && whole.rows == state.committed.last)
+            check(whole.diagnosis == .ok && whole.rows == state.committed.last)
             var damages: [(String, DamagedState)] = [0, 3, 11, 14, 18, 22, 26, 512, 700, 1539].map {
                 offset in
                 ("byte \(offset)", changed(state, "-journal") { $0[offset] ^= 0x20 })
@@ -203,14 +203,14 @@ import TestSupport
             }
             for (name, damaged) in damages {
                 let found = try look(at: damaged)
-                #expect(
+                check(
                     found.error?.kind == .openFailed && found.error?.code == 11, "\(mode) \(name)")
-                #expect(found.isUnchanged, "\(mode) \(name)")
+                check(found.isUnchanged, "\(mode) \(name)")
                 guard case .damagedJournal = found.diagnosis else {
                     Issue.record("\(mode) \(name): \(found.diagnosis)")
                     continue
                 }
-                #expect(found.error?.description.contains("journal") == true)
+                check(found.error?.description.contains("journal"), equals: true)
             }
         }
     }
@@ -228,15 +228,15 @@ import TestSupport
             let report = try SecureDatabaseStore.salvage(
                 at: URL(fileURLWithPath: path), key: Self.key,
                 cipher: DamagedState.configuration().cipher, to: target.url)
-            #expect(report.problems.contains { $0.contains(name) }, "\(report)")
-            #expect(!report.isWhole)
-            #expect(try DamagedState.files(of: path) == state.files)
+            check(report.problems.contains { $0.contains(name) }, "\(report)")
+            check(!report.isWhole)
+            try check(DamagedState.files(of: path), equals: state.files)
         }
     }
 
     @Test func `a finished journal and one that was just begun are not damage`() throws {
         let state = try DamagedState.atRest()
-        let journal = try #require(try DamagedState.spilledJournal("persist").files["-journal"])
+        let journal = try require(DamagedState.spilledJournal("persist").files["-journal"])
         for content in [
             Data(), Data(count: 28), Data(count: 512), Data(count: 28) + journal.dropFirst(28),
             Data(count: 12) + journal.dropFirst(12),
@@ -244,8 +244,8 @@ import TestSupport
             var state = state
             state.files["-journal"] = content
             let found = try look(at: state)
-            #expect(found.diagnosis == .ok && found.error == nil)
-            #expect(found.rows == state.committed.last && found.report?.isSound == true)
+            check(found.diagnosis == .ok && found.error == nil)
+            check(found.rows == state.committed.last && found.report?.isSound == true)
         }
     }
 
@@ -264,7 +264,7 @@ import TestSupport
         state.files["-journal", default: Data()] += record
         let found = try look(at: state)
         // Then the content of the half-written file counts.
-        #expect(found.error?.description.contains("journal") != true)
-        #expect(found.rows != state.committed.last)
+        check(found.error?.description.contains("journal") != true)
+        check(found.rows != state.committed.last)
     }
 }

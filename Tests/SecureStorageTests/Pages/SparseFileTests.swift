@@ -6,7 +6,7 @@ import TestSupport
 /// Files with a hole of a terabyte cost no more than what is stored.
 ///
 /// No list of their pages is built, and no zeros are read.
-@Suite(.timeLimit(.minutes(10))) struct SparseFileTests {
+struct SparseFileTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -18,7 +18,7 @@ import TestSupport
     private static let terabyte = 1 << 40
 
     private func extend(_ path: String, to size: Int = terabyte) throws {
-        try #require(truncate(path, off_t(size)) == 0)
+        try require(truncate(path, off_t(size)) == 0)
     }
 
     /// Runs `body` and checks that it is quick.
@@ -27,7 +27,7 @@ import TestSupport
     /// long.
     private func isQuick<R>(_ body: () throws -> R) rethrows -> R {
         let start = ThreadTime.now
-        defer { #expect(ThreadTime.now - start < .seconds(5)) }
+        defer { check(ThreadTime.now - start < .seconds(5)) }
         return try body()
     }
 
@@ -41,18 +41,18 @@ import TestSupport
         let kind: SecureStorageError.Kind = hasNoise ? .authenticationFailed : .openFailed
         for url in [database.url] {
             isQuick {
-                #expect(storageError { _ = try database.openStore() }?.kind == kind)
+                check(storageError { _ = try database.openStore() }?.kind, equals: kind)
             }
             let finding = try isQuick {
                 try SecureDatabaseStore.diagnose(at: url, key: SalvageFile.key).finding
             }
-            #expect(finding == (hasNoise ? .wrongKey : .notADatabase))
+            check(finding, equals: (hasNoise ? .wrongKey : .notADatabase))
             isQuick {
-                #expect(
+                check(
                     storageError {
                         try SecureDatabaseStore.salvage(
                             at: url, key: SalvageFile.key, to: target.url)
-                    }?.kind == kind)
+                    }?.kind, equals: kind)
             }
         }
     }
@@ -75,14 +75,14 @@ import TestSupport
         let finding = try isQuick {
             try SecureDatabaseStore.diagnose(at: database.url, key: SalvageFile.key).finding
         }
-        #expect(finding == .corrupt(pages: [pages + 1]))
+        check(finding, equals: .corrupt(pages: [pages + 1]))
         let db = try database.openStore { $0.journalMode = .delete }
-        #expect(try !isQuick { try db.verifyIntegrity() }.isSound)
+        try check(!isQuick { try db.verifyIntegrity() }.isSound)
         db.close()
         let report = try isQuick {
             try SecureDatabaseStore.salvage(at: database.url, key: SalvageFile.key, to: target.url)
         }
-        #expect(report.tables.map(\.rowsSaved) == [500])
+        check(report.tables.map(\.rowsSaved), equals: [500])
     }
 
     @Test
@@ -103,11 +103,11 @@ import TestSupport
             Issue.record("\(diagnosis)")
             return
         }
-        #expect(pages.count == 100_000)
+        check(pages.count, equals: 100_000)
         let report = try isQuick {
             try SecureDatabaseStore.salvage(at: database.url, key: SalvageFile.key, to: target.url)
         }
-        #expect(report.tables.map(\.rowsSaved) == [500])
+        check(report.tables.map(\.rowsSaved), equals: [500])
     }
 
     @Test func `a log of a terabyte of nothing is ignored`() throws {
@@ -117,6 +117,6 @@ import TestSupport
         let finding = try isQuick {
             try SecureDatabaseStore.diagnose(at: database.url, key: SalvageFile.key).finding
         }
-        #expect(finding == .ok)
+        check(finding, equals: .ok)
     }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct CheckpointTests {
+struct CheckpointTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -21,9 +21,9 @@ import TestSupport
     }
 
     @Test func `a long log is checkpointed automatically`() throws {
-        #expect(try size(database.path) < 1_000_000)
+        try check(size(database.path) < 1_000_000)
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
-        #expect(try size(database.path) > large.count)
+        try check(size(database.path) > large.count)
     }
 
     @Test func `a long log of an attached file is checkpointed automatically`() throws {
@@ -32,26 +32,26 @@ import TestSupport
         try db.executeUpdate(
             "ATTACH ? AS other KEY ?", values: [other.path, "x'\(TemporaryDatabase.key.hex)'"])
         try db.executeUpdate("INSERT INTO other.u VALUES (?)", values: [large])
-        #expect(try size(other.path) > large.count)
-        #expect(try size(database.path) < 1_000_000)
+        try check(size(other.path) > large.count)
+        try check(size(database.path) < 1_000_000)
     }
 
     @Test func `a checkpoint keeps the app's own busy timeout`() throws {
         try db.executeUpdate("PRAGMA busy_timeout = 1234")
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
-        #expect(try size(database.path) > large.count)
-        #expect(try db.int("PRAGMA busy_timeout") == 1234)
+        try check(size(database.path) > large.count)
+        try check(db.int("PRAGMA busy_timeout"), equals: 1234)
     }
 
     @Test func `a query being read continues after the commit of a long log`() throws {
         try db.executeStatements("CREATE TABLE n (a); INSERT INTO n VALUES (1), (2), (3)")
         let rs = try db.executeQuery("SELECT a FROM n")
-        #expect(try rs.next())
+        try check(rs.next())
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
-        #expect(try rs.next())
-        #expect(try rs.next())
-        #expect(rs.int(forColumnIndex: 0) == 3)
-        #expect(try !rs.next())
+        try check(rs.next())
+        try check(rs.next())
+        check(rs.int(forColumnIndex: 0), equals: 3)
+        try check(!rs.next())
     }
 
     @Test func `a transaction with an outdated snapshot gets an error that says to begin again`()
@@ -59,11 +59,11 @@ import TestSupport
     {
         let other = try database.openStore()
         try db.beginDeferredTransaction()
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try check(db.int("SELECT count(*) FROM t"), equals: 0)
         try other.executeUpdate("INSERT INTO t VALUES (1)")
         let error = storageError { try db.executeUpdate("INSERT INTO t VALUES (2)") }
-        #expect(error?.code == 5)
-        #expect(error?.description.contains("begin again") == true)
+        check(error?.code, equals: 5)
+        check(error?.description.contains("begin again"), equals: true)
         try db.rollback()
         try db.executeUpdate("INSERT INTO t VALUES (2)")
     }

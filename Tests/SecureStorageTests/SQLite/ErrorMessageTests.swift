@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct ErrorMessageTests {
+struct ErrorMessageTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -44,7 +44,7 @@ import TestSupport
             }
             let update = message { try db.executeUpdate(sql, values: values) }
             for text in [text, update] {
-                #expect(!text.contains("hunter2"), "\(text)")
+                check(!text.contains("hunter2"), "\(text)")
             }
         }
     }
@@ -59,7 +59,7 @@ import TestSupport
             file.path, key: "x'\(TemporaryDatabase.key.hex)'",
             "PRAGMA encoding = '\(encoding)'; CREATE TABLE u (a);")
         let db = try file.openStore()
-        #expect(try db.strings("PRAGMA encoding") == [encoding])
+        try check(db.strings("PRAGMA encoding"), equals: [encoding])
         try db.executeStatements("CREATE VIRTUAL TABLE search USING fts5 (body)")
         let units: String.Encoding =
             encoding == "UTF-8"
@@ -92,13 +92,13 @@ import TestSupport
                             try statement.executeUpdate(values: [blob])
                         }
                         if text != "no error" { count += 1 }
-                        #expect(!text.uppercased().contains("S3CRET"), "\(sql): \(text)")
-                        #expect(!text.lowercased().contains(blob.hex.prefix(12)), "\(sql): \(text)")
+                        check(!text.uppercased().contains("S3CRET"), "\(sql): \(text)")
+                        check(!text.lowercased().contains(blob.hex.prefix(12)), "\(sql): \(text)")
                     }
                 }
             }
         }
-        #expect(count > 100, "most of the statements fail")
+        check(count > 100, "most of the statements fail")
     }
 
     @Test func `the engine's own words stay in a message`() throws {
@@ -108,7 +108,7 @@ import TestSupport
                 "SELECT * FROM search WHERE search MATCH ?", values: [Data("hunter2:x".utf8)])
             _ = try rs.next()
         }
-        #expect(text.contains("no such column: …"), "\(text)")
+        check(text.contains("no such column: …"), "\(text)")
     }
 
     @Test func `no message contains a key from SQL`() {
@@ -123,8 +123,8 @@ import TestSupport
                 message { try db.executeUpdate(sql) }, message { try db.executeStatements(sql) },
                 message { _ = try db.executeQuery(sql).next() },
             ] {
-                #expect(text != "no error", "\(sql)")
-                #expect(!text.contains(key), "\(text)")
+                check(text != "no error", "\(sql)")
+                check(!text.contains(key), "\(text)")
             }
         }
     }
@@ -141,8 +141,8 @@ import TestSupport
             storageError { _ = try db.executeQuery(sql) },
         ] {
             let text = error?.description ?? "no error"
-            #expect(text != "no error")
-            #expect(!text.contains("hunter2"), "\(text)")
+            check(text != "no error")
+            check(!text.contains("hunter2"), "\(text)")
         }
     }
 
@@ -151,7 +151,7 @@ import TestSupport
         let text = message {
             try db.executeUpdate("INSERT INTO u (name) VALUES (?)", values: [nil])
         }
-        #expect(text.contains("NOT NULL constraint failed: u.name"))
+        check(text.contains("NOT NULL constraint failed: u.name"))
     }
 
     // MARK: - Words of the schema
@@ -173,20 +173,20 @@ import TestSupport
             INSERT INTO u VALUES ('user');
             """)
         for value in ["user exceeded", "quota exceeded for user", "exceeded", "for quota"] {
-            #expect(
+            check(
                 message { try db.executeUpdate("INSERT INTO u VALUES (?)", value) }
                     .contains("quota exceeded for user;"))
-            #expect(
+            check(
                 message { try db.executeUpdate("INSERT INTO u VALUES (?)", Data(value.utf8)) }
                     .contains("quota exceeded for user;"))
-            #expect(
+            check(
                 message { try db.executeUpdate("INSERT INTO v VALUES (?)", value) }
                     .contains("quota exceeded here;"))
         }
         let text = storageError {
             try db.executeUpdate("DELETE FROM u WHERE name = ? OR 'exceeded' = ?", "user", "quota")
         }
-        #expect(text?.description.contains(#"the user's quota: "exceeded" [quota];"#) == true)
+        check(text?.description.contains(#"the user's quota: "exceeded" [quota];"#), equals: true)
     }
 
     @Test func `names in a violated constraint are shown, whatever words the values have`() throws {
@@ -208,7 +208,7 @@ import TestSupport
             let text = message {
                 try db.executeUpdate("INSERT INTO account VALUES (?, ?, ?)", values: values)
             }
-            #expect(text.contains(expected), "\(text)")
+            check(text.contains(expected), "\(text)")
         }
     }
 
@@ -224,7 +224,7 @@ import TestSupport
             """)
         for value in ["hunter2", "hunter2 no room"] {
             let text = message { try db.executeUpdate("INSERT INTO u VALUES (?)", value) }
-            #expect(!text.contains("hunter2"), "\(text)")
+            check(!text.contains("hunter2"), "\(text)")
         }
     }
 
@@ -250,27 +250,27 @@ import TestSupport
                 storageError { try db.executeStatements(sql) },
             ] {
                 let text = error?.description ?? "no error"
-                #expect(error?.code == 26, "\(text)")
-                #expect(text.contains(second.path), "\(text)")
-                #expect(text.contains("its own salt") && text.contains("KEY"), "\(text)")
-                #expect(!text.contains("hunter2") && !text.contains("horse"), "\(text)")
+                check(error?.code, equals: 26, "\(text)")
+                check(text.contains(second.path), "\(text)")
+                check(text.contains("its own salt") && text.contains("KEY"), "\(text)")
+                check(!text.contains("hunter2") && !text.contains("horse"), "\(text)")
             }
         }
         // A bound path is a value.
         let text = message { try db.executeUpdate("ATTACH ? AS other", second.path) }
-        #expect(text.contains("its own salt"), "\(text)")
-        #expect(!text.contains("other.db"), "\(text)")
+        check(text.contains("its own salt"), "\(text)")
+        check(!text.contains("other.db"), "\(text)")
         // As the error advises.
         try db.executeUpdate("ATTACH ? AS other KEY ?", second.path, passphrase)
-        #expect(try db.int("SELECT a FROM other.u") == 1)
+        try check(db.int("SELECT a FROM other.u"), equals: 1)
     }
 
     @Test func `a missing file that is attached is named in the error`() throws {
         let path = database.directory.path + "/none/other.db"
         for sql in ["ATTACH '\(path)' AS other", "ATTACH '\(path)' AS other KEY 'hunter2'"] {
             let text = message { try db.executeUpdate(sql) }
-            #expect(text.contains(path), "\(text)")
-            #expect(!text.contains("hunter2"), "\(text)")
+            check(text.contains(path), "\(text)")
+            check(!text.contains("hunter2"), "\(text)")
         }
     }
 
@@ -282,8 +282,8 @@ import TestSupport
             ("SELECT json_extract('{}', a) FROM t", []),
         ] as [(String, [(any SQLiteDatatypeBridgeable)?])] {
             let text = message { _ = try db.executeQuery(sql, values: values).next() }
-            #expect(text.contains("bad JSON path"))
-            #expect(!text.contains("hunter2"), "\(text)")
+            check(text.contains("bad JSON path"))
+            check(!text.contains("hunter2"), "\(text)")
         }
     }
 
@@ -293,7 +293,7 @@ import TestSupport
         try db.executeUpdate("CREATE TABLE attachment (key TEXT PRIMARY KEY)")
         try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')")
         let text = message { try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')") }
-        #expect(text.contains("UNIQUE constraint failed: attachment.key"))
+        check(text.contains("UNIQUE constraint failed: attachment.key"))
     }
 
     @Test func `an error without a reason is not taken for damage`() throws {
@@ -301,8 +301,8 @@ import TestSupport
         db.close()
         try db.open(with: TemporaryDatabase.key)
         let error = storageError { try db.executeUpdate("INSERT INTO f (f) VALUES ('nonsense')") }
-        #expect(error?.code == 1)
-        #expect((error as (any Error)?)?.localizedDescription == error?.description)
+        check(error?.code, equals: 1)
+        check((error as (any Error)?)?.localizedDescription, equals: error?.description)
     }
 
     @Test func `a lock on an attached file is not taken for damage`() throws {
@@ -316,7 +316,7 @@ import TestSupport
         let busy = try database.openStore { $0.busyTimeout = .zero }
         try busy.executeUpdate("ATTACH ? AS o KEY ?", values: [other.path, "x'\(key)'"])
         try rival.beginExclusiveTransaction()
-        #expect(try busy.int("SELECT sum(length(a)) FROM t") == 200_000)
+        try check(busy.int("SELECT sum(length(a)) FROM t"), equals: 200_000)
         try rival.rollback()
     }
 
@@ -326,29 +326,30 @@ import TestSupport
             message { try db.open(with: "wrong horse battery staple") },
             message { try db.open(with: Data(repeating: 0x41, count: 32)) },
         ] {
-            #expect(text.contains("wrong key"))
-            #expect(!text.contains("horse") && !text.contains("4141") && !text.contains("AAAA"))
+            check(text.contains("wrong key"))
+            check(!text.contains("horse") && !text.contains("4141") && !text.contains("AAAA"))
         }
     }
 
     @Test func `every case has a description that says what to do`() {
-        #expect("\(SecureStorageError.closed)".contains("open(with:)"))
-        #expect(
-            "\(SecureStorageError.openFailed(code: 14, message: "m"))" == "open failed: m (14)")
-        #expect("\(SecureStorageError.backingStoreError(code: 1, message: "m"))" == "m (1)")
-        #expect("\(SecureStorageError.authenticationFailed(message: "m"))".contains("m"))
-        #expect("\(SecureStorageError.notEncrypted(message: "m"))".contains("m"))
-        #expect(
-            "\(SecureStorageError.legacyFormat(version: 3, message: "m"))"
-                == "SQLCipher 3 format: m")
-        #expect(
+        check("\(SecureStorageError.closed)".contains("open(with:)"))
+        check(
+            "\(SecureStorageError.openFailed(code: 14, message: "m"))",
+            equals: "open failed: m (14)")
+        check("\(SecureStorageError.backingStoreError(code: 1, message: "m"))", equals: "m (1)")
+        check("\(SecureStorageError.authenticationFailed(message: "m"))".contains("m"))
+        check("\(SecureStorageError.notEncrypted(message: "m"))".contains("m"))
+        check(
+            "\(SecureStorageError.legacyFormat(version: 3, message: "m"))",
+            equals: "SQLCipher 3 format: m")
+        check(
             "\(SecureStorageError.encryptionKeyChangeFailed(code: 5, message: "m"))".contains(
                 "m (5)"))
-        #expect(!"\(SecureStorageError.typeConversionFailed)".isEmpty)
+        check(!"\(SecureStorageError.typeConversionFailed)".isEmpty)
     }
 }
 
-@Suite struct SQLTextTests {
+struct SQLTextTests {
     @Test(arguments: [
         (
             "fts5: syntax error near \"pass\"", "MATCH ?", "MATCH 'pass word'",
@@ -367,10 +368,10 @@ import TestSupport
     func `words that come from values only are replaced`(
         _ message: String, _ sql: String, _ expanded: String, _ expected: String
     ) {
-        #expect(SQLText.redact(message, sql: sql, expanded: expanded) == expected)
+        check(SQLText.redact(message, sql: sql, expanded: expanded), equals: expected)
     }
 
     @Test func `an identifier is quoted`() {
-        #expect(SQLText.identifier("a\"b") == "\"a\"\"b\"")
+        check(SQLText.identifier("a\"b"), equals: "\"a\"\"b\"")
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct PragmaTests {
+struct PragmaTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -17,8 +17,8 @@ import TestSupport
     @Test(arguments: ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"])
     func `no pragma can change the key`(_ pragma: String) throws {
         let secret = String(repeating: "ab", count: 32)
-        #expect(storageError { try db.executeUpdate("PRAGMA \(pragma) = '\(secret)'") } != nil)
-        #expect(storageError { try db.executeStatements("PRAGMA \(pragma)('\(secret)')") } != nil)
+        check(storageError { try db.executeUpdate("PRAGMA \(pragma) = '\(secret)'") } != nil)
+        check(storageError { try db.executeStatements("PRAGMA \(pragma)('\(secret)')") } != nil)
         db.close()
         try db.open(with: TemporaryDatabase.key)
     }
@@ -56,12 +56,12 @@ import TestSupport
     ) throws {
         for sql in ["PRAGMA \(pragma)", "EXPLAIN PRAGMA \(pragma)", ";\u{FEFF}pragma \(pragma);"] {
             let error = storageError { try db.executeStatements(sql) }
-            #expect(error?.code == 23, "\(sql)")
-            #expect(error?.description.contains(" is refused: ") == true, "\(sql)")
+            check(error?.code, equals: 23, "\(sql)")
+            check(error?.description.contains(" is refused: "), equals: true, "\(sql)")
         }
         try db.executeUpdate("INSERT INTO t VALUES (2)")
         db.close()
-        #expect(try database.openStore().int("SELECT count(*) FROM t") == 2)
+        try check(database.openStore().int("SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test(arguments: [
@@ -74,7 +74,7 @@ import TestSupport
     ])
     func `a refusal names what to use instead`(_ pragma: String, _ remedy: String) throws {
         let error = storageError { try db.executeUpdate("PRAGMA \(pragma)") }
-        #expect(error?.description.contains(remedy) == true)
+        check(error?.description.contains(remedy), equals: true)
     }
 
     @Test(arguments: [
@@ -94,7 +94,7 @@ import TestSupport
     {
         try db.executeStatements("PRAGMA \(pragma)")
         try db.executeUpdate("INSERT INTO t VALUES (2)")
-        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        try check(db.int("SELECT count(*) FROM t"), equals: 2)
     }
 
     @Test func `the configuration determines what a pragma may lower`() throws {
@@ -107,19 +107,21 @@ import TestSupport
             try normal.executeStatements("PRAGMA \(pragma)")
         }
         for pragma in ["synchronous = OFF", "checkpoint_fullfsync = OFF", "journal_mode = WAL"] {
-            #expect(storageError { try normal.executeStatements("PRAGMA \(pragma)") }?.code == 23)
+            check(
+                storageError { try normal.executeStatements("PRAGMA \(pragma)") }?.code, equals: 23)
         }
         normal.close()
         let full = try database.openStore { $0.journalMode = .delete }
         // FULL syncs less than the store does in this journal mode.
-        #expect(
-            storageError { try full.executeStatements("PRAGMA synchronous = FULL") }?.code == 23)
-        #expect(try full.int("PRAGMA synchronous") == 3)
+        check(
+            storageError { try full.executeStatements("PRAGMA synchronous = FULL") }?.code,
+            equals: 23)
+        try check(full.int("PRAGMA synchronous"), equals: 3)
         full.close()
         let keeping = try database.openStore { $0.keepsWriteAheadLog = true }
-        #expect(
-            storageError { try keeping.executeStatements("PRAGMA journal_size_limit = -1") }?.code
-                == 23)
+        check(
+            storageError { try keeping.executeStatements("PRAGMA journal_size_limit = -1") }?.code,
+            equals: 23)
     }
 
     @Test(arguments: [
@@ -143,7 +145,7 @@ import TestSupport
         if let rs = try? db.executeQuery(sql, values: [value]) {
             while (try? rs.next()) == true {}
         }
-        #expect(try settings() == before)
+        try check(settings(), equals: before)
         try db.executeUpdate("INSERT INTO t VALUES (2)")
     }
 
@@ -159,9 +161,9 @@ import TestSupport
                 "SELECT * FROM pragma_optimize(?)", values: ["65534"])
             while try rs.next() {}
         }
-        #expect(error?.code == 23)
-        #expect(error?.description.contains("PRAGMA optimize is refused") == true)
-        #expect(error?.description.contains("65534") == false)
+        check(error?.code, equals: 23)
+        check(error?.description.contains("PRAGMA optimize is refused"), equals: true)
+        check(error?.description.contains("65534"), equals: false)
     }
 
     private func settings() throws -> [String?] {
@@ -174,8 +176,8 @@ import TestSupport
     @Test func `each pragma of the engine has a rule`() throws {
         let rules = PragmaRules(configuration: SecureDatabaseConfiguration())
         let names = try db.strings("SELECT name FROM pragma_pragma_list").compactMap { $0 }
-        #expect(names.count > 50)
-        #expect(names.filter { rules.rule(for: $0) == nil } == [])
+        check(names.count > 50)
+        check(names.filter { rules.rule(for: $0) == nil }, equals: [])
     }
 
     @Test func `another encrypted file is attached with its key as a bound value`() throws {
@@ -186,7 +188,7 @@ import TestSupport
         byPassphrase.close()
         try db.executeUpdate(
             "ATTACH ? AS other KEY ?", values: [other.path, "an attached passphrase"])
-        #expect(try db.int("SELECT u.a + t.a FROM t, other.u") == 8)
+        try check(db.int("SELECT u.a + t.a FROM t, other.u"), equals: 8)
         try db.executeUpdate("DETACH other")
 
         let third = try TemporaryDatabase()
@@ -195,7 +197,7 @@ import TestSupport
             "ATTACH ? AS third KEY ?",
             values: [third.path, "x'\(TemporaryDatabase.key.hex)'"])
         try db.executeUpdate("INSERT INTO third.v SELECT a FROM t")
-        #expect(try db.int("SELECT a FROM third.v") == 1)
+        try check(db.int("SELECT a FROM third.v"), equals: 1)
     }
 
     @Test(arguments: [
@@ -208,12 +210,13 @@ import TestSupport
     {
         let copy = database.directory.appendingPathComponent("copy.db").path
         let error = storageError { try db.executeUpdate(sql, values: [copy]) }
-        #expect(error?.code == 23)
-        #expect(error?.description.contains("vacuum(into:)") == true)
-        #expect(error?.description.contains(copy) == false)
-        #expect(
-            storageError { try db.executeStatements("SELECT 1; \(sql); SELECT 2") }?.code == 23)
-        #expect(!FileManager.default.fileExists(atPath: copy))
+        check(error?.code, equals: 23)
+        check(error?.description.contains("vacuum(into:)"), equals: true)
+        check(error?.description.contains(copy), equals: false)
+        check(
+            storageError { try db.executeStatements("SELECT 1; \(sql); SELECT 2") }?.code,
+            equals: 23)
+        check(!FileManager.default.fileExists(atPath: copy))
     }
 
     @Test(arguments: [
@@ -222,7 +225,7 @@ import TestSupport
     ])
     func `other statements are not taken for a VACUUM INTO`(_ sql: String) throws {
         try db.executeStatements(sql)
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `ATTACH creates no file`() throws {
@@ -231,16 +234,16 @@ import TestSupport
             let error = storageError {
                 try db.executeUpdate("ATTACH ? AS other KEY ?", values: [name, "key"])
             }
-            #expect(error?.kind == .backingStoreError)
+            check(error?.kind, equals: .backingStoreError)
         }
-        #expect(!FileManager.default.fileExists(atPath: missing))
+        check(!FileManager.default.fileExists(atPath: missing))
     }
 
     @Test(arguments: ["load_extension(?)", "fts3_tokenizer(?)", "fts3_tokenizer(?, x'00')"])
     func `no function loads code or exposes a pointer`(_ call: String) throws {
         guard try !engineLacks(call) else { return }
         let error = storageError { _ = try db.executeQuery("SELECT \(call)", values: ["simple"]) }
-        #expect(error?.code == 23)
-        #expect(error?.description.contains("may not load code") == true)
+        check(error?.code, equals: 23)
+        check(error?.description.contains("may not load code"), equals: true)
     }
 }

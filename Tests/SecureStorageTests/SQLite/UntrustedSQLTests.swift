@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct UntrustedSQLTests {
+struct UntrustedSQLTests {
     let database: TemporaryDatabase
     let victim: TemporaryDatabase
     let db: SecureDatabaseStore
@@ -40,8 +40,8 @@ import TestSupport
             let error = storageError { try db.executeUpdate(sql, values: values) }
             (code, message) = (error?.code, error?.description ?? "")
         }
-        #expect(code == 23, "\(sql): \(message)", sourceLocation: sourceLocation)
-        #expect(message.contains("refused: "), "\(message)", sourceLocation: sourceLocation)
+        check(code, equals: 23, "\(sql): \(message)", sourceLocation: sourceLocation)
+        check(message.contains("refused: "), "\(message)", sourceLocation: sourceLocation)
         return message
     }
 
@@ -52,8 +52,8 @@ import TestSupport
         refusal("attach database (select '\(victim.path)') as v")
         refusal("ATTACH 'file:\(victim.path)?mode=ro&immutable=1' AS v")
         refusal("DETACH ?", ["main"])
-        #expect(try db.strings("SELECT name FROM pragma_database_list") == ["main"])
-        #expect(try victim.openStore().strings("SELECT x FROM s") == ["precious"])
+        try check(db.strings("SELECT name FROM pragma_database_list"), equals: ["main"])
+        try check(victim.openStore().strings("SELECT x FROM s"), equals: ["precious"])
     }
 
     @Test(arguments: [
@@ -76,7 +76,7 @@ import TestSupport
         try db.beginTransaction()
         try db.executeStatements("PRAGMA foreign_keys = OFF")
         try db.commit()
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
     }
 
     @Test func `only innocuous functions of the app can be called`() throws {
@@ -88,7 +88,7 @@ import TestSupport
         refusal("SELECT collected(a) FROM t")
         try db.executeUpdate("CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT secret(); END")
         refusal("INSERT INTO t VALUES (2)")
-        #expect(try db.int("SELECT harmless() + length('abc')") == 10)
+        try check(db.int("SELECT harmless() + length('abc')"), equals: 10)
     }
 
     @Test func `functions and modules that reach outside the database are refused`() throws {
@@ -100,8 +100,9 @@ import TestSupport
         if try !engineLacks("sqlite_stmt") {
             refusal("SELECT sql FROM sqlite_stmt")
         }
-        #expect(
-            storageError { try db.executeStatements("SELECT 1; VACUUM INTO 'x'") }?.code == 23)
+        check(
+            storageError { try db.executeStatements("SELECT 1; VACUUM INTO 'x'") }?.code, equals: 23
+        )
     }
 
     @Test func `the schema is not writable`() throws {
@@ -111,7 +112,7 @@ import TestSupport
             "UPDATE sqlite_schema SET sql = 'CREATE TABLE t (b)'", "DELETE FROM sqlite_master",
             "CREATE TABLE sqlite_x (a)",
         ] {
-            #expect(storageError { try db.executeUpdate(sql) }?.code == 1, "\(sql)")
+            check(storageError { try db.executeUpdate(sql) }?.code, equals: 1, "\(sql)")
         }
     }
 
@@ -128,25 +129,26 @@ import TestSupport
             INSERT INTO t VALUES (2); ALTER TABLE t ADD COLUMN b DEFAULT 7;
             CREATE TEMP TABLE u AS SELECT * FROM v; ANALYZE; REINDEX; DROP INDEX i;
             """)
-        #expect(try db.int("SELECT a + one FROM v") == 3)
-        #expect(try db.int("SELECT count(*) FROM words WHERE words MATCH 'milk'") == 1)
-        #expect(storageError { try db.executeUpdate("INSERT INTO t VALUES (-1, 0)") }?.code == 19)
+        try check(db.int("SELECT a + one FROM v"), equals: 3)
+        try check(db.int("SELECT count(*) FROM words WHERE words MATCH 'milk'"), equals: 1)
+        check(
+            storageError { try db.executeUpdate("INSERT INTO t VALUES (-1, 0)") }?.code, equals: 19)
         try db.vacuum()
-        #expect(try db.verifyIntegrity().isSound)
+        try check(db.verifyIntegrity().isSound)
     }
 
     @Test func `the library's own operations work`() throws {
         var migrations = SchemaMigrations()
         migrations.add("one") { try $0.executeUpdate("CREATE TABLE m (a)") }
         _ = try migrations.apply(to: db)
-        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        try check(db.int("PRAGMA foreign_keys"), equals: 1)
         try db.setUserVersion(5)
-        #expect(try db.userVersion == 5)
+        try check(db.userVersion, equals: 5)
         let copy = database.directory.appendingPathComponent("copy.db")
         try db.vacuum(into: copy)
         try db.backup(to: copy, replacing: true)
-        #expect(try db.checkpoint(.truncate).logFrames == 0)
+        try check(db.checkpoint(.truncate).logFrames, equals: 0)
         try db.changeEncryptionKey(with: Data(repeating: 7, count: 32))
-        #expect(try db.tableExists("m"))
+        try check(db.tableExists("m"))
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 ///
 /// No call hangs, and every outcome is true: nothing is damaged, no key is wrong, and what was
 /// written is there.
-@Suite(.serialized, .timeLimit(.minutes(240))) struct PoolStormTests {
+@Suite(.serialized) struct PoolStormTests {
     @Test(arguments: StormedPool.callNames)
     func `each call runs beside each other call`(_ name: String) async throws {
         try await StormedPool.blowPairs(of: name)
@@ -118,7 +118,7 @@ private final class StormedPool: StormedWorld {
             }
         case "verify":
             let report = try pool.verifyIntegrity()
-            #expect(report.isSound, "\(storm): \(report)")
+            check(report.isSound, "\(storm): \(report)")
         case "backup":
             let number = copies.withLock { number in
                 number += 1
@@ -137,10 +137,10 @@ private final class StormedPool: StormedWorld {
             let isFree = try pool.suspend(
                 keepingReads: keepsReads, waiting: .milliseconds(Int64.random(in: 0...3)))
             guard !isResumed else { return }
-            #expect(isFree, "\(storm)")
+            check(isFree, "\(storm)")
             #if os(Linux)
                 let locked = HeldLocks.onFiles(of: database.path)
-                #expect(locked == [], "\(storm): suspended, but still locked")
+                check(locked, equals: [], "\(storm): suspended, but still locked")
             #endif
         }
     }
@@ -203,19 +203,19 @@ private final class StormedPool: StormedWorld {
         pool.resume()
         if !pool.isOpen() { try pool.open(with: .raw(Self.key(key.current))) }
         let count = try pool.read { try $0.int("SELECT count(*) FROM t") }
-        #expect(count == stored.current, "\(storm)")
+        check(count, equals: stored.current, "\(storm)")
     }
 
     func end() throws {
-        #expect(try pool.verifyIntegrity().isSound)
+        try check(pool.verifyIntegrity().isSound)
         pool.close()
-        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
-        #expect(storageError { try pool.write { _ in } } == .closed)
+        check(storageError { _ = try pool.read { try $0.int("SELECT 1") } }, equals: .closed)
+        check(storageError { try pool.write { _ in } }, equals: .closed)
         let names = try database.fileNames()
-        #expect(names == ["test.db"], "\(storm)")
+        check(names, equals: ["test.db"], "\(storm)")
         let store = database.store()
         try store.open(with: Self.key(key.current))
-        #expect(try store.int("SELECT count(*) FROM t") == stored.current)
+        try check(store.int("SELECT count(*) FROM t"), equals: stored.current)
         store.close()
     }
 }

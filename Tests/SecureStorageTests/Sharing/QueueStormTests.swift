@@ -5,7 +5,7 @@ import TestSupport
 
 /// Every pair of a queue's public calls at the same moment, and all of them in a mix; see
 /// `PoolStormTests`.
-@Suite(.serialized, .timeLimit(.minutes(240))) struct QueueStormTests {
+@Suite(.serialized) struct QueueStormTests {
     @Test(arguments: StormedQueue.callNames)
     func `each call runs beside each other call`(_ name: String) async throws {
         try await StormedQueue.blowPairs(of: name)
@@ -140,17 +140,17 @@ private final class StormedQueue: StormedWorld {
     private static var secret: SecretBytes { SecretBytes(copying: key(9)) }
 
     private func expectSound(_ report: IntegrityReport) {
-        #expect(report.isSound, "\(storm): \(report)")
+        check(report.isSound, "\(storm): \(report)")
     }
 
     /// Suspends, and checks that no lock is held if the suspension stays in force.
     private func suspend(isResumed: Bool) {
         let isFree = queue.suspend(waiting: .milliseconds(Int64.random(in: 0...3)))
         guard !isResumed else { return }
-        #expect(isFree, "\(storm)")
+        check(isFree, "\(storm)")
         #if os(Linux)
             let locked = HeldLocks.onFiles(of: database.path)
-            #expect(locked == [], "\(storm): suspended, but still locked")
+            check(locked, equals: [], "\(storm): suspended, but still locked")
         #endif
     }
 
@@ -195,18 +195,18 @@ private final class StormedQueue: StormedWorld {
         queue.resume()
         try open()
         let count = try queue.inDatabase { try $0.int("SELECT count(*) FROM t") }
-        #expect(count == stored.current, "\(storm)")
+        check(count, equals: stored.current, "\(storm)")
     }
 
     func end() throws {
-        #expect(try queue.verifyIntegrity().isSound)
+        try check(queue.verifyIntegrity().isSound)
         try queue.inDatabase { $0.close() }
-        #expect(storageError { _ = try queue.inDatabase { try $0.int("SELECT 1") } } == .closed)
+        check(storageError { _ = try queue.inDatabase { try $0.int("SELECT 1") } }, equals: .closed)
         let names = try database.fileNames()
-        #expect(names == ["test.db"], "\(storm)")
+        check(names, equals: ["test.db"], "\(storm)")
         let store = database.store()
         try store.open(with: Self.key(key.current))
-        #expect(try store.int("SELECT count(*) FROM t") == stored.current)
+        try check(store.int("SELECT count(*) FROM t"), equals: stored.current)
         store.close()
     }
 }

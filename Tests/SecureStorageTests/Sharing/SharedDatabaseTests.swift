@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// One file shared by several processes.
-@Suite(.timeLimit(.minutes(60))) struct SharedDatabaseTests {
+struct SharedDatabaseTests {
     private let database: TemporaryDatabase
     private let shared: SharedDatabase
     static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
@@ -38,30 +38,30 @@ import TestSupport
     }
 
     @Test func `a read-only open returns nil until the file has been created`() throws {
-        #expect(try shared.openReadOnly(with: Self.key) == nil)
-        #expect(try database.fileNames().isEmpty)
+        try check(shared.openReadOnly(with: Self.key) == nil)
+        try check(database.fileNames().isEmpty)
         let none = SharedDatabase(at: database.url.appendingPathComponent("none/test.db"))
-        #expect(try none.openReadOnly(with: Self.key) == nil)
+        try check(none.openReadOnly(with: Self.key) == nil)
 
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }
-        let reader = try #require(try shared.openReadOnly(with: Self.key))
-        #expect(try reader.read { try $0.int("SELECT value FROM counter") } == 7)
+        let reader = try require(shared.openReadOnly(with: Self.key))
+        try check(reader.read { try $0.int("SELECT value FROM counter") }, equals: 7)
         let error = storageError {
             try reader.write { try $0.executeUpdate("UPDATE counter SET value = 8") }
         }
-        #expect(error?.code == 8)
+        check(error?.code, equals: 8)
     }
 
     @Test func `a file that cannot be opened is an error, not nil`() throws {
         try shared.open(with: Self.key).close()
         let wrong = DatabaseKey.raw(SecretBytes(copying: Data(count: 32) + []))
-        #expect(
-            storageError { _ = try shared.openReadOnly(with: wrong) }?.kind
-                == .authenticationFailed)
+        check(
+            storageError { _ = try shared.openReadOnly(with: wrong) }?.kind,
+            equals: .authenticationFailed)
         try Data("no database at all".utf8).write(to: database.url)
-        #expect(storageError { _ = try shared.openReadOnly(with: Self.key) } != nil)
-        #expect(storageError { _ = try shared.open(with: Self.key) } != nil)
+        check(storageError { _ = try shared.openReadOnly(with: Self.key) } != nil)
+        check(storageError { _ = try shared.open(with: Self.key) } != nil)
     }
 
     @Test func `the log is kept, empty, so that a reader need not create one`() throws {
@@ -69,13 +69,13 @@ import TestSupport
         try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }
         writer.close()
         let log = database.path + "-wal"
-        #expect(try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int == 0)
+        try check(FileManager.default.attributesOfItem(atPath: log)[.size] as? Int, equals: 0)
         let names = try database.fileNames()
-        #expect(names == ["test.db", "test.db-salt", "test.db-shm", "test.db-wal"])
-        let reader = try #require(try shared.openReadOnly(with: Self.key))
-        #expect(try reader.read { try $0.int("SELECT value FROM counter") } == 7)
+        check(names, equals: ["test.db", "test.db-salt", "test.db-shm", "test.db-wal"])
+        let reader = try require(shared.openReadOnly(with: Self.key))
+        try check(reader.read { try $0.int("SELECT value FROM counter") }, equals: 7)
         reader.close()
-        #expect(try database.fileNames() == names)
+        try check(database.fileNames(), equals: names)
         // A copy can still replace the file, and the file can be moved and removed.
         let place = try TemporaryDatabase()
         let other = try place.openStore()
@@ -84,10 +84,10 @@ import TestSupport
         try shared.open(with: Self.key).close()
         try SecureDatabaseStore.move(
             at: database.url, to: database.directory.appendingPathComponent("moved.db"))
-        #expect(
-            try SecureDatabaseStore.remove(
+        try check(
+            SecureDatabaseStore.remove(
                 at: database.directory.appendingPathComponent("moved.db")))
-        #expect(try database.fileNames().isEmpty)
+        try check(database.fileNames().isEmpty)
     }
 
     private func logSize() throws -> Int? {
@@ -101,22 +101,22 @@ import TestSupport
                 try $0.executeUpdate("INSERT INTO entry VALUES (1, randomblob(3000))")
             }
         }
-        #expect(try logSize() ?? 0 > 300_000)
+        try check(logSize() ?? 0 > 300_000)
     }
 
     @Test func `the log is empty even if a reader closes last`() throws {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
-        let reader = try #require(try shared.openReadOnly(with: Self.key))
-        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 0)
+        let reader = try require(shared.openReadOnly(with: Self.key))
+        try check(reader.read { try $0.int("SELECT count(*) FROM entry") }, equals: 0)
         try fillLog(writer)
-        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+        try check(reader.read { try $0.int("SELECT count(*) FROM entry") }, equals: 100)
         writer.close()
-        #expect(try logSize() == 0)
-        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+        try check(logSize(), equals: 0)
+        try check(reader.read { try $0.int("SELECT count(*) FROM entry") }, equals: 100)
         reader.close()
-        #expect(try logSize() == 0)
-        let again = try #require(try shared.openReadOnly(with: Self.key))
-        #expect(try again.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+        try check(logSize(), equals: 0)
+        let again = try require(shared.openReadOnly(with: Self.key))
+        try check(again.read { try $0.int("SELECT count(*) FROM entry") }, equals: 100)
     }
 
     @Test
@@ -127,15 +127,15 @@ import TestSupport
         let reader = try database.openStore { $0.isReadOnly = true }
         try writer.executeStatements(
             "CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(300000))")
-        #expect(try reader.int("SELECT count(*) FROM t") == 1)
+        try check(reader.int("SELECT count(*) FROM t"), equals: 1)
         try writer.executeStatements("BEGIN; INSERT INTO t VALUES (1)")
         let rs = try writer.executeQuery("SELECT x FROM t")
-        #expect(try rs.next())
+        try check(rs.next())
         writer.close()
-        #expect(try logSize() == 0)
-        #expect(try reader.int("SELECT count(*) FROM t") == 1)
+        try check(logSize(), equals: 0)
+        try check(reader.int("SELECT count(*) FROM t"), equals: 1)
         reader.close()
-        #expect(try logSize() == 0)
+        try check(logSize(), equals: 0)
     }
 
     @Test
@@ -144,18 +144,18 @@ import TestSupport
         throws
     {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
-        let reader = try #require(try shared.openReadOnly(with: Self.key))
+        let reader = try require(shared.openReadOnly(with: Self.key))
         try fillLog(writer)
         try reader.read { db in
-            #expect(try db.int("SELECT count(*) FROM entry") == 100)
+            try check(db.int("SELECT count(*) FROM entry"), equals: 100)
             try writer.write { try $0.executeUpdate("DELETE FROM entry WHERE rowid > 50") }
             writer.close()
-            #expect(try logSize() ?? 0 > 0)
-            #expect(try db.int("SELECT count(*) FROM entry") == 100)
+            try check(logSize() ?? 0 > 0)
+            try check(db.int("SELECT count(*) FROM entry"), equals: 100)
         }
         reader.close()
         try shared.open(with: Self.key).close()
-        #expect(try logSize() == 0)
+        try check(logSize(), equals: 0)
     }
 
     @Test func `a writer that waits too long gets a busy error`() throws {
@@ -169,12 +169,12 @@ import TestSupport
             let error = storageError {
                 try other.write { try $0.executeUpdate("UPDATE counter SET value = 2") }
             }
-            #expect(error?.isBusy == true)
+            check(error?.isBusy, equals: true)
             // Reads do not wait.
             let value = try other.read { try $0.int("SELECT value FROM counter") }
-            #expect(value == 0)
+            check(value, equals: 0)
         }
-        #expect(SecureStorageError.closed.isBusy == false)
+        check(SecureStorageError.closed.isBusy, equals: false)
         try other.write { try $0.executeUpdate("UPDATE counter SET value = 3") }
     }
 
@@ -201,8 +201,8 @@ import TestSupport
             }
         }
         let pool = try shared.open(with: Self.key, migrations: Self.migrations)
-        #expect(try await pool.read { try $0.int("SELECT value FROM counter") } == count)
-        #expect(try await pool.read { try $0.int("SELECT count(*) FROM entry") } == count)
+        try await check(pool.read { try $0.int("SELECT value FROM counter") }, equals: count)
+        try await check(pool.read { try $0.int("SELECT count(*) FROM entry") }, equals: count)
     }
 
     @Test func `writing and reading processes lose no update, and no reader waits`() async throws {
@@ -229,16 +229,16 @@ import TestSupport
         }
         let pool = try shared.open(with: Self.key)
         let commits = try await pool.read { try $0.int("SELECT value FROM counter") } ?? 0
-        #expect(commits > 0)
-        #expect(try await pool.read { try $0.int("SELECT count(*) FROM entry") } == commits)
+        check(commits > 0)
+        try await check(pool.read { try $0.int("SELECT count(*) FROM entry") }, equals: commits)
         for number in 1...4 {
             let written = try SharedDatabaseStorm(path: path, number: number).written()
-            #expect(
-                try await pool.read {
+            try await check(
+                pool.read {
                     try $0.int("SELECT count(*) FROM entry WHERE process = \(number)")
-                } == written)
+                }, equals: written)
         }
-        #expect(try await pool.verifyIntegrity().isSound)
+        try await check(pool.verifyIntegrity().isSound)
         // The rate of one process alone on this machine, for comparison.
         let start = ContinuousClock.now
         var alone = 0
@@ -277,8 +277,8 @@ import TestSupport
             }
             let after = try shared.open(with: Self.key)
             let now = try await after.read { try $0.int("SELECT value FROM counter") } ?? 0
-            #expect(now > before)
-            #expect(try await after.read { try $0.int("SELECT count(*) FROM entry") } == now)
+            check(now > before)
+            try await check(after.read { try $0.int("SELECT count(*) FROM entry") }, equals: now)
             for number in 1...3 {
                 let storm = SharedDatabaseStorm(path: path, number: round * 10 + number)
                 let acknowledged = try storm.written()
@@ -287,9 +287,9 @@ import TestSupport
                         try $0.int(
                             "SELECT count(*) FROM entry WHERE process = \(round * 10 + number)")
                     } ?? 0
-                #expect(stored == acknowledged || number == 1 && stored == acknowledged + 1)
+                check(stored == acknowledged || number == 1 && stored == acknowledged + 1)
             }
-            #expect(try await after.verifyIntegrity().isSound)
+            try await check(after.verifyIntegrity().isSound)
             await after.close()
         }
     }
@@ -301,18 +301,18 @@ import TestSupport
             #if os(Linux)
                 setenv("XDG_DATA_HOME", parent, 1)
                 let directory = try SharedDatabase.directory(named: "org.example.notes")
-                #expect(directory.path == parent + "/org.example.notes")
+                check(directory.path, equals: parent + "/org.example.notes")
                 let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[
                     .posixPermissions]
-                #expect(mode as? Int == 0o700)
-                #expect(try SharedDatabase.directory(named: "org.example.notes") == directory)
+                check(mode as? Int, equals: 0o700)
+                try check(SharedDatabase.directory(named: "org.example.notes"), equals: directory)
                 for name in ["", "..", "a/b", ".hidden"] {
-                    #expect(storageError { _ = try SharedDatabase.directory(named: name) } != nil)
+                    check(storageError { _ = try SharedDatabase.directory(named: name) } != nil)
                 }
                 chmod(directory.path, 0o777)
-                #expect(
+                check(
                     storageError { _ = try SharedDatabase.directory(named: "org.example.notes") }?
-                        .code == 14)
+                        .code, equals: 14)
             #endif
         }
     }
@@ -332,7 +332,7 @@ struct SharedDatabaseStorm {
 
     func write(for seconds: Int) throws {
         _ = FileManager.default.createFile(atPath: log, contents: nil)
-        let acknowledged = try #require(FileHandle(forWritingAtPath: log))
+        let acknowledged = try require(FileHandle(forWritingAtPath: log))
         let pool = try SharedDatabaseTests.shared(path).open(with: SharedDatabaseTests.key)
         let end = ContinuousClock.now + .seconds(seconds)
         while .now < end {
@@ -347,8 +347,8 @@ struct SharedDatabaseStorm {
     }
 
     func read(for seconds: Int) throws {
-        let pool = try #require(
-            try SharedDatabaseTests.shared(path).openReadOnly(with: SharedDatabaseTests.key))
+        let pool = try require(
+            SharedDatabaseTests.shared(path).openReadOnly(with: SharedDatabaseTests.key))
         let end = ContinuousClock.now + .seconds(seconds)
         var last = 0
         while .now < end {
@@ -359,11 +359,11 @@ struct SharedDatabaseStorm {
                 )
             }
             // Each read sees one snapshot, never an earlier one than the last.
-            #expect(value == entries)
-            #expect(value >= last)
+            check(value, equals: entries)
+            check(value >= last)
             last = value
         }
-        #expect(last > 0)
+        check(last > 0)
         pool.close()
     }
 }

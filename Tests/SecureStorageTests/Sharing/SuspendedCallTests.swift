@@ -6,7 +6,7 @@ import TestSupport
 /// What a call throws when a suspension ends it.
 ///
 /// An app repeats such a call after `resume()`, so its error must not look like any other failure.
-@Suite(.timeLimit(.minutes(10))) struct SuspendedCallTests {
+struct SuspendedCallTests {
     private let database: TemporaryDatabase
 
     private static let endless = AsyncQueueTests.endless
@@ -71,9 +71,9 @@ import TestSupport
         ]
         for call in calls {
             let thrown = error(suspending: queue, during: call)
-            #expect(thrown as? SecureStorageError == .suspended, "\(thrown as Any)")
+            check(thrown as? SecureStorageError, equals: .suspended, "\(thrown as Any)")
         }
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 0)
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 0)
     }
 
     @Test func `a pool's statement that a suspension ends throws suspended`() throws {
@@ -85,9 +85,9 @@ import TestSupport
         ]
         for call in calls {
             let thrown = error(suspending: pool, during: call)
-            #expect(thrown as? SecureStorageError == .suspended, "\(thrown as Any)")
+            check(thrown as? SecureStorageError, equals: .suspended, "\(thrown as Any)")
         }
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+        try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 0)
     }
 
     @Test func `a wait for a lock that a suspension ends throws suspended`() throws {
@@ -97,10 +97,10 @@ import TestSupport
         let other = try database.openStore()
         try other.beginExclusiveTransaction()
         let thrown = error(suspending: queue) { try store.put("v", forKey: "k") }
-        #expect(thrown as? SecureStorageError == .suspended, "\(thrown as Any)")
+        check(thrown as? SecureStorageError, equals: .suspended, "\(thrown as Any)")
         try other.rollback()
         try store.put("v", forKey: "k")
-        #expect(try store.getString("k") == "v")
+        try check(store.getString("k"), equals: "v")
     }
 
     @Test func `asynchronous calls that a suspension ends throw suspended`()
@@ -110,7 +110,7 @@ import TestSupport
         let writing = Task { try await pool.write { try $0.executeUpdate(Self.endlessInsert) } }
         let reading = Task { try await pool.read { _ = try $0.int(Self.endless) } }
         try await Task.sleep(for: .milliseconds(100))
-        #expect(await Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
+        await check(Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
         await #expect(throws: SecureStorageError.suspended) { try await writing.value }
         await #expect(throws: SecureStorageError.suspended) { try await reading.value }
         pool.resume()
@@ -119,7 +119,7 @@ import TestSupport
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         let counting = Task { try await queue.inDatabase { _ = try $0.int(Self.endless) } }
         try await Task.sleep(for: .milliseconds(100))
-        #expect(await Task.detached { queue.suspend(waiting: .milliseconds(50)) }.value)
+        await check(Task.detached { queue.suspend(waiting: .milliseconds(50)) }.value)
         await #expect(throws: SecureStorageError.suspended) { try await counting.value }
     }
 
@@ -154,7 +154,7 @@ import TestSupport
                 return false
             }
         }
-        #expect(error == .suspended, "\(error as Any)")
+        check(error, equals: .suspended, "\(error as Any)")
         // The error belongs to that suspension, not to the next interruption.
         let interrupter = Rounds()
         Thread.detachNewThread {
@@ -165,7 +165,7 @@ import TestSupport
         }
         let next = storageError { try queue.inDatabase { _ = try $0.int(Self.endless) } }
         interrupter.end()
-        #expect(next?.code == 9)
+        check(next?.code, equals: 9)
     }
 
     @Test(arguments: [true, false])
@@ -204,7 +204,7 @@ import TestSupport
             try $0.executeQuery(
                 "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
         }.makeAsyncIterator()
-        #expect(try await rows.next() == 1)
+        try await check(rows.next(), equals: 1)
         await Task.detached { pool.close() }.value
         await #expect(throws: SecureStorageError.closed) { while try await rows.next() != nil {} }
     }

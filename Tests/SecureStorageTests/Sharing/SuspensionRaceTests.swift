@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Suspending, resuming, closing and changing the key at the same time, in a forced order.
-@Suite(.timeLimit(.minutes(10))) struct SuspensionRaceTests {
+struct SuspensionRaceTests {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool
 
@@ -39,9 +39,9 @@ import TestSupport
             wasLetIn = read.wait(timeout: .now() + 0.1) == .success
             reading = read
         }
-        #expect(!wasLetIn)
+        check(!wasLetIn)
         reading?.wait()
-        #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
+        try check(pool.read { try $0.int("SELECT count(b) FROM t") }, equals: 1)
     }
 
     @Test func `calls from inside a key change fail instead of hanging`()
@@ -55,11 +55,11 @@ import TestSupport
                 storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } },
                 storageError { try pool.changeEncryptionKey(with: .passphrase("another one")) },
             ]
-            #expect(!pool.suspend())
+            check(!pool.suspend())
             pool.close()
         }
-        #expect(errors.map(\.?.code) == [21, 21, 21])
-        #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
+        check(errors.map(\.?.code), equals: [21, 21, 21])
+        try check(pool.read { try $0.int("SELECT count(b) FROM t") }, equals: 1)
     }
 
     @Test func `a suspension that is ended before it takes effect returns false`() throws {
@@ -85,11 +85,11 @@ import TestSupport
         pool.resume()
         suspending.wait()
         // The reader still holds its lock.
-        #expect(outcome.current == false)
+        check(outcome.current, equals: false)
         goOn.signal()
         read.wait()
         late.wait()
-        #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
+        try check(pool.read { try $0.int("SELECT count(b) FROM t") }, equals: 1)
     }
 
     @Test(arguments: [true, false])
@@ -115,10 +115,10 @@ import TestSupport
             }
         }
         usleep(50_000)
-        #expect(outcomes.current == [])
+        check(outcomes.current, equals: [])
         goOn.signal()
         for call in calls + [block] { call.wait() }
-        #expect(outcomes.current == [true, true])
+        check(outcomes.current, equals: [true, true])
     }
 
     @Test func `a pool that is being closed is not suspended until it is closed`() throws {
@@ -135,13 +135,13 @@ import TestSupport
         isReading.wait()
         let closing = apart { [pool] in pool.close() }
         while pool.isOpen() { usleep(1000) }
-        #expect(!pool.suspend(waiting: .zero))
+        check(!pool.suspend(waiting: .zero))
         goOn.signal()
         read.wait()
         closing.wait()
-        #expect(pool.suspend())
+        check(pool.suspend())
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
+        try check(pool.read { try $0.int("SELECT count(b) FROM t") }, equals: 1)
     }
 
     #if os(Linux)
@@ -165,8 +165,8 @@ import TestSupport
             try await Storm.apart { [pool, path = database.path] in
                 begun.wait()
                 let isFree = queue?.suspend(waiting: .zero) ?? pool.suspend(waiting: .zero)
-                #expect(isFree)
-                #expect(HeldLocks.onFiles(of: path) == [])
+                check(isFree)
+                check(HeldLocks.onFiles(of: path), equals: [])
             }
             _ = await loop.result
         }
@@ -182,7 +182,7 @@ import TestSupport
                 try pool.write { try $0.executeUpdate("CREATE TABLE t (x)") }
                 for ending in ["resume", "close", "suspend"] {
                     try pool.suspend(keepingReads: true)
-                    #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) != [])
+                    try check(FileManager.default.contentsOfDirectory(atPath: place.path) != [])
                     let gate = Gate(count: 3)
                     onThreads(3) { number in
                         let error = storageError {
@@ -194,14 +194,15 @@ import TestSupport
                                 _ = try db.int("SELECT count(*) FROM t")
                             }
                         }
-                        #expect(error == nil)
+                        check(error == nil)
                     }
                     if ending == "close" {
                         pool.close()
                         try pool.open(with: .raw(TemporaryDatabase.key))
                     }
                     pool.resume()
-                    #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])
+                    try check(
+                        FileManager.default.contentsOfDirectory(atPath: place.path), equals: [])
                 }
             }
         }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A process that releases a file in a shared container for a while.
-@Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
+struct SuspensionTests {
     private let database: TemporaryDatabase
 
     private static let endless =
@@ -33,40 +33,41 @@ import TestSupport
             let pool = try openPool()
             _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
             // The control: an open pool holds locks.
-            #expect(HeldLocks.onFiles(of: database.path) != [])
-            #expect(pool.suspend())
-            #expect(HeldLocks.onFiles(of: database.path) == [])
+            check(HeldLocks.onFiles(of: database.path) != [])
+            check(pool.suspend())
+            check(HeldLocks.onFiles(of: database.path), equals: [])
             pool.resume()
-            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
-            #expect(HeldLocks.onFiles(of: database.path) != [])
+            try check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
+            check(HeldLocks.onFiles(of: database.path) != [])
             pool.close()
 
             let queue = try openQueue()
-            #expect(HeldLocks.onFiles(of: database.path) != [])
-            #expect(queue.suspend())
-            #expect(HeldLocks.onFiles(of: database.path) == [])
+            check(HeldLocks.onFiles(of: database.path) != [])
+            check(queue.suspend())
+            check(HeldLocks.onFiles(of: database.path), equals: [])
             queue.resume()
-            #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
+            try check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 2)
         }
 
         @Test func `reads continue from a copy, without a lock on the file`() throws {
             let pool = try openPool()
-            #expect(try pool.suspend(keepingReads: true))
-            #expect(HeldLocks.onFiles(of: database.path) == [])
+            try check(pool.suspend(keepingReads: true))
+            check(HeldLocks.onFiles(of: database.path), equals: [])
             let other = try database.openStore()
             try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
             other.close()
-            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
-            #expect(HeldLocks.onFiles(of: database.path) == [])
+            try check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
+            check(HeldLocks.onFiles(of: database.path), equals: [])
             let error = storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } }
-            #expect(error == .suspended)
+            check(error, equals: .suspended)
             // Once the pool has the file again, a new read sees it, even while an old read runs.
             try pool.read { db in
                 pool.resume()
                 let rows = try db.strings("SELECT x FROM t")
-                #expect(rows == ["before"])
+                check(rows, equals: ["before"])
             }
-            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before", "meanwhile"])
+            try check(
+                pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before", "meanwhile"])
         }
     #endif
 
@@ -80,7 +81,7 @@ import TestSupport
             try await pool.read { try $0.int("SELECT 1") }
         }
         pool.resume()
-        #expect(try await pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+        try await check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
     }
 
     /// Suspends on a separate thread, since the call blocks.
@@ -88,37 +89,38 @@ import TestSupport
         let isSuspended = try await Task.detached {
             try pool.suspend(keepingReads: keepingReads)
         }.value
-        #expect(isSuspended)
+        check(isSuspended)
     }
 
     @Test func `calls are refused with one error until the database is resumed`() throws {
         let pool = try openPool()
-        #expect(pool.suspend())
-        #expect(pool.suspend())
-        #expect(
-            storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } } == .suspended)
-        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .suspended)
-        #expect(pool.isOpen())
+        check(pool.suspend())
+        check(pool.suspend())
+        check(
+            storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } },
+            equals: .suspended)
+        check(storageError { _ = try pool.read { try $0.int("SELECT 1") } }, equals: .suspended)
+        check(pool.isOpen())
         pool.resume()
         pool.resume()
-        #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+        try check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES ('after')") }
         pool.close()
 
         let queue = try openQueue()
-        #expect(queue.suspend())
-        #expect(
-            storageError { try queue.inDatabase { try $0.executeUpdate("DELETE FROM t") } }
-                == .suspended)
-        #expect(
+        check(queue.suspend())
+        check(
+            storageError { try queue.inDatabase { try $0.executeUpdate("DELETE FROM t") } },
+            equals: .suspended)
+        check(
             storageError {
                 try queue.inExclusiveTransaction { _ in false }
-            } == .suspended)
-        #expect(
+            }, equals: .suspended)
+        check(
             storageError { try queue.inDatabase { try $0.open(with: TemporaryDatabase.key) } }
                 == nil)
         queue.resume()
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 3)
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 3)
     }
 
     @Test func `a running call may finish within the grace period`() async throws {
@@ -133,11 +135,12 @@ import TestSupport
             }
         }
         await Task.detached { begun.wait() }.value
-        #expect(await Task.detached { pool.suspend(waiting: .seconds(60)) }.value)
+        await check(Task.detached { pool.suspend(waiting: .seconds(60)) }.value)
         try await writing.value
         pool.resume()
-        #expect(
-            try await pool.read { try $0.strings("SELECT x FROM t") } == [
+        try await check(
+            pool.read { try $0.strings("SELECT x FROM t") },
+            equals: [
                 "before", "during", "during",
             ])
     }
@@ -163,11 +166,11 @@ import TestSupport
             begun.wait()
             begun.wait()
         }.value
-        #expect(await Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
+        await check(Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
         await #expect(throws: SecureStorageError.self) { try await writing.value }
         await #expect(throws: SecureStorageError.self) { try await reading.value }
         pool.resume()
-        #expect(try await pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+        try await check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
     }
 
     @Test(arguments: [true, false])
@@ -209,23 +212,23 @@ import TestSupport
                 goOn.signal()
             }
         }
-        #expect(error.current == .suspended)
-        #expect(isSuspended.current)
+        check(error.current, equals: .suspended)
+        check(isSuspended.current)
         pool?.resume()
         queue?.resume()
         let inPool = try pool?.read { try $0.int("SELECT count(*) FROM t") }
         let inQueue = try queue?.inDatabase { try $0.int("SELECT count(*) FROM t") }
-        #expect(inPool ?? inQueue == 1)
+        check(inPool ?? inQueue, equals: 1)
     }
 
     @Test func `suspending inside the database's own block returns false`() throws {
         let pool = try openPool()
-        try pool.write { _ in #expect(!pool.suspend(waiting: .zero)) }
-        try pool.read { _ in #expect(!pool.suspend(waiting: .zero)) }
+        try pool.write { _ in check(!pool.suspend(waiting: .zero)) }
+        try pool.read { _ in check(!pool.suspend(waiting: .zero)) }
         pool.close()
         let queue = try openQueue()
-        try queue.inDatabase { _ in #expect(!queue.suspend(waiting: .zero)) }
-        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
+        try queue.inDatabase { _ in check(!queue.suspend(waiting: .zero)) }
+        try check(queue.inDatabase { try $0.int("SELECT count(*) FROM t") }, equals: 2)
     }
 
     @Test func `suspending ends a loop over rows`() async throws {
@@ -233,8 +236,8 @@ import TestSupport
         var rows = pool.rows(of: { try $0.executeQuery(Self.endless) }) {
             $0.int(forColumnIndex: 0)
         }.makeAsyncIterator()
-        #expect(try await rows.next() != nil)
-        #expect(await Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
+        try await check(rows.next() != nil)
+        await check(Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
         await #expect(throws: SecureStorageError.self) {
             while try await rows.next() != nil {}
         }
@@ -252,15 +255,15 @@ import TestSupport
         }
         guard let values = pool?.values(of: query) ?? queue?.values(of: query) else { return }
         var iterator = values.makeAsyncIterator()
-        #expect(try await iterator.next()?.get() == 1)
-        #expect(
-            await Task.detached { (pool?.suspend() ?? queue?.suspend()) == true }.value)
+        try await check(iterator.next()?.get(), equals: 1)
+        await check(
+            Task.detached { (pool?.suspend() ?? queue?.suspend()) == true }.value)
         let other = try database.openStore()
         try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
         other.close()
         pool?.resume()
         queue?.resume()
-        #expect(try await iterator.next()?.get() == 2)
+        try await check(iterator.next()?.get(), equals: 2)
     }
 
     @Test func `notifications are posted before suspending and after resuming`() async throws {
@@ -280,16 +283,16 @@ import TestSupport
         pool.suspend()
         pool.resume()
         pool.resume()
-        #expect(names.current == ["will suspend", "did resume"])
+        check(names.current, equals: ["will suspend", "did resume"])
     }
 
     @Test func `a suspended pool can be closed and reopened`() throws {
         let pool = try openPool()
         try pool.suspend(keepingReads: true)
         pool.close()
-        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
+        check(storageError { _ = try pool.read { try $0.int("SELECT 1") } }, equals: .closed)
         try pool.open(with: .raw(TemporaryDatabase.key))
-        #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+        try check(pool.read { try $0.strings("SELECT x FROM t") }, equals: ["before"])
     }
 
     @Test func `suspending and resuming under load loses nothing`() throws {
@@ -302,13 +305,13 @@ import TestSupport
                 for number in 1...30 {
                     let isSuspended = try? pool.suspend(
                         keepingReads: number % 3 == 0, waiting: .milliseconds(number % 5))
-                    #expect(isSuspended == true)
+                    check(isSuspended, equals: true)
                     usleep(2000)
                     pool.resume()
                     let before = stored.current
                     // Waits until a call has been admitted again.
                     for _ in 1...5000 where stored.current == before { usleep(1000) }
-                    #expect(stored.current > before)
+                    check(stored.current > before)
                 }
                 rounds.end()
                 return
@@ -320,9 +323,9 @@ import TestSupport
                     _ = try pool.read { try $0.int("SELECT count(*) FROM n") }
                 }
                 // A statement may be interrupted, and a call may be refused.
-                if let error { #expect(error == .suspended || error.code == 9, "\(error)") }
+                if let error { check(error == .suspended || error.code == 9, "\(error)") }
             }
         }
-        #expect(try pool.read { try $0.int("SELECT count(*) FROM n") } == stored.current)
+        try check(pool.read { try $0.int("SELECT count(*) FROM n") }, equals: stored.current)
     }
 }

@@ -2,18 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct ChildProcessTests {
+struct ChildProcessTests {
     #if os(Linux)
         @Test func `a program of a test inherits no descriptor but its three files`() throws {
             // Without close-on-exec, as many libraries make them.
             var ends: [Int32] = [0, 0]
-            try #require(pipe(&ends) == 0)
+            try require(pipe(&ends) == 0)
             defer { for end in ends { close(end) } }
             let run = try ChildProcess("sh", ["-c", "cd /proc/self/fd && echo *"])
             // The fourth, if any, is the shell's own, of that directory.
             let inherited = run.output.split { $0.isWhitespace }.compactMap { Int32($0) }
-            #expect(inherited.starts(with: [0, 1, 2]))
-            #expect(!inherited.contains { ends.contains($0) && $0 > 3 }, "\(inherited) \(ends)")
+            check(inherited.starts(with: [0, 1, 2]))
+            check(!inherited.contains { ends.contains($0) && $0 > 3 }, "\(inherited) \(ends)")
         }
     #endif
 
@@ -22,7 +22,7 @@ import Testing
     {
         let run = try ChildProcess(
             "sh", ["-c", "cat; echo problem >&2; exit 3"], input: Data("text".utf8))
-        #expect((run.status, run.output, run.errors) == (3, "text", "problem\n"))
-        #expect(try ChildProcess("sh", ["-c", "kill -9 $$"]).status == 137)
+        check((run.status, run.output, run.errors) == (3, "text", "problem\n"))
+        try check(ChildProcess("sh", ["-c", "kill -9 $$"]).status, equals: 137)
     }
 }

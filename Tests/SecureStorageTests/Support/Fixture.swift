@@ -11,7 +11,7 @@ enum Fixture {
 
     /// Copies the file to the path of `database`.
     static func copy(_ name: String, to database: TemporaryDatabase) throws {
-        let directory = try #require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
+        let directory = try require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
         try FileManager.default.copyItem(
             at: directory.appendingPathComponent(name), to: database.url)
     }

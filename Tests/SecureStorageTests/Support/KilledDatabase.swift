@@ -14,7 +14,7 @@ enum KilledDatabase {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = database.path as String, mode = mode.rawValue as String] in
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.journalMode = try require(.init(rawValue: mode))
             configuration.cacheSize = 0
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             try db.open(with: TemporaryDatabase.key)
@@ -32,6 +32,6 @@ enum KilledDatabase {
             SuddenDeath.now()
         }
         let suffix = mode == .wal ? "-wal" : "-journal"
-        try #require(FileManager.default.fileExists(atPath: database.path + suffix))
+        try require(FileManager.default.fileExists(atPath: database.path + suffix))
     }
 }

@@ -48,22 +48,22 @@ extension TemporaryDatabase {
             let error = storageError { try open(store) }
 
             errors.append(error)
-            #expect(!store.isOpen(), sourceLocation: sourceLocation)
-            #expect(
-                try DirectorySnapshot(of: directory) == before, "read-only: \(isReadOnly)",
+            check(!store.isOpen(), sourceLocation: sourceLocation)
+            try check(
+                DirectorySnapshot(of: directory), equals: before, "read-only: \(isReadOnly)",
                 sourceLocation: sourceLocation)
-            #expect(
-                error?.kind == kind,
+            check(
+                error?.kind, equals: kind,
                 "\(error?.description ?? "no error"); read-only: \(isReadOnly)",
                 sourceLocation: sourceLocation)
             guard let error else { continue }
             for text in [error.description, String(reflecting: error), error.localizedDescription] {
                 for secret in secrets {
-                    #expect(!text.contains(secret), sourceLocation: sourceLocation)
+                    check(!text.contains(secret), sourceLocation: sourceLocation)
                 }
             }
             for word in words {
-                #expect(error.description.contains(word), sourceLocation: sourceLocation)
+                check(error.description.contains(word), sourceLocation: sourceLocation)
             }
         }
         return errors[0]

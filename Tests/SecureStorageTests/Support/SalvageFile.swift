@@ -51,7 +51,7 @@ struct SalvageFile: CustomTestStringConvertible {
         case .shell(let isOfProcess):
             let shell = try SQLCipherShell(
                 database.path, key: nil, settings: settings(ofProcess: isOfProcess), script)
-            try #require(shell.errors == "", "\(shell.errors)")
+            try require(shell.errors == "", "\(shell.errors)")
         case .python(let program):
             let code = """
                 import sys
@@ -63,7 +63,7 @@ struct SalvageFile: CustomTestStringConvertible {
             let lines = settings(ofProcess: false).map { "PRAGMA \($0);\n" }.joined()
             let run = try ChildProcess(
                 program, ["-c", code, database.path], input: Data((lines + script).utf8))
-            try #require(run.status == 0, "\(run.errors)")
+            try require(run.status == 0, "\(run.errors)")
         }
     }
 

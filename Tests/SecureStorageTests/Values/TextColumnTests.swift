@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Numbers in columns of type TEXT, where SQLite stores their text.
-@Suite struct TextColumnTests {
+struct TextColumnTests {
     private let database: TemporaryDatabase
     private let db: SecureDatabaseStore
 
@@ -17,7 +17,7 @@ import TestSupport
         -> SecureDatabaseResultSet
     {
         let rs = try db.executeQuery(sql, values: values)
-        #expect(try rs.next())
+        try check(rs.next())
         return rs
     }
 
@@ -29,9 +29,9 @@ import TestSupport
         try db.executeUpdate("CREATE TABLE t (at \(type))")
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [date])
         let rs = try row("SELECT at FROM t")
-        #expect(rs.date(forColumnName: "at") == date)
+        check(rs.date(forColumnName: "at"), equals: date)
         let object: Date? = try rs.object(forColumnName: "at")
-        #expect(object == date)
+        check(object, equals: date)
     }
 
     @Test func `numbers read back from a TEXT column`() throws {
@@ -39,21 +39,21 @@ import TestSupport
         try db.executeUpdate(
             "INSERT INTO t VALUES (?, ?, ?, ?, ?)", values: [-7, 1.5, 1e300, 5.0, Double.infinity])
         let rs = try row("SELECT * FROM t")
-        #expect(rs.int(forColumnName: "i") == -7)
-        #expect(rs.double(forColumnName: "r") == 1.5)
-        #expect(rs.double(forColumnName: "big") == 1e300)
-        #expect(rs.int(forColumnName: "whole") == 5)
-        #expect(rs.double(forColumnName: "most") == .infinity)
-        #expect(rs.date(forColumnName: "most") == nil)
+        check(rs.int(forColumnName: "i"), equals: -7)
+        check(rs.double(forColumnName: "r"), equals: 1.5)
+        check(rs.double(forColumnName: "big"), equals: 1e300)
+        check(rs.int(forColumnName: "whole"), equals: 5)
+        check(rs.double(forColumnName: "most"), equals: .infinity)
+        check(rs.date(forColumnName: "most") == nil)
     }
 
     @Test(arguments: ["0x10", "nan", "NaN", "infinity", "1p3", "", " 1", "1e", "--1", "1,5"])
     func `text that is not a number for SQLite is not one here`(_ text: String) throws {
         let rs = try row("SELECT ?", text)
-        #expect(rs.double(forColumnIndex: 0) == nil)
-        #expect(rs.int(forColumnIndex: 0) == nil)
-        #expect(rs.bool(forColumnIndex: 0) == nil)
-        #expect(rs.date(forColumnIndex: 0) == nil)
+        check(rs.double(forColumnIndex: 0) == nil)
+        check(rs.int(forColumnIndex: 0) == nil)
+        check(rs.bool(forColumnIndex: 0) == nil)
+        check(rs.date(forColumnIndex: 0) == nil)
     }
 
     @Test(arguments: [
@@ -63,8 +63,8 @@ import TestSupport
     func `a REAL reads as the text that SQLite makes of it`(_ number: Double) throws {
         let rs = try row("SELECT ?1 AS number, CAST(?1 AS TEXT) AS text", number)
         let text = rs.string(forColumnName: "text")
-        #expect(rs.string(forColumnName: "number") == text)
+        check(rs.string(forColumnName: "number"), equals: text)
         let object: String? = try rs.object(forColumnName: "number")
-        #expect(object == text)
+        check(object, equals: text)
     }
 }

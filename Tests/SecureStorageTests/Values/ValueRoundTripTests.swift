@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import TestSupport
 
-@Suite struct ValueRoundTripTests {
+struct ValueRoundTripTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
 
@@ -16,7 +16,7 @@ import TestSupport
     private func roundTrip<T: SQLiteDatatypeBridgeable>(_ value: T) throws -> (T?, String?) {
         let rs = try db.executeQuery("SELECT v, typeof(v) FROM (SELECT ? AS v)", values: [value])
         defer { rs.close() }
-        #expect(try rs.next())
+        try check(rs.next())
         return (try rs.object(forColumnIndex: 0), rs.string(forColumnIndex: 1))
     }
 
@@ -25,8 +25,8 @@ import TestSupport
     ) throws {
         for value in [T.min, 0, 1, T.max] where Int64(exactly: value) != nil {
             let (read, storage) = try roundTrip(value)
-            #expect(read == value)
-            #expect(storage == "integer")
+            check(read, equals: value)
+            check(storage, equals: "integer")
         }
     }
 
@@ -44,10 +44,10 @@ import TestSupport
     }
 
     @Test func `an unsigned number above the largest INTEGER is an error`() throws {
-        #expect(try roundTrip(UInt64(Int64.max)).0 == UInt64(Int64.max))
+        try check(roundTrip(UInt64(Int64.max)).0, equals: UInt64(Int64.max))
         for value in [UInt64(Int64.max) + 1, .max] {
-            #expect(storageError { _ = try roundTrip(value) } == .typeConversionFailed)
-            #expect(storageError { _ = try roundTrip(UInt(value)) } == .typeConversionFailed)
+            check(storageError { _ = try roundTrip(value) }, equals: .typeConversionFailed)
+            check(storageError { _ = try roundTrip(UInt(value)) }, equals: .typeConversionFailed)
         }
     }
 
@@ -57,24 +57,24 @@ import TestSupport
     ])
     func `text round-trips byte by byte`(_ text: String) throws {
         let (read, storage) = try roundTrip(text)
-        #expect(read.map { Array($0.utf8) } == Array(text.utf8))
-        #expect(storage == "text")
+        check(read.map { Array($0.utf8) }, equals: Array(text.utf8))
+        check(storage, equals: "text")
         let rs = try db.executeQuery("SELECT length(CAST(? AS BLOB))", values: [text])
-        #expect(try rs.next())
-        #expect(rs.int(forColumnIndex: 0) == text.utf8.count)
+        try check(rs.next())
+        check(rs.int(forColumnIndex: 0), equals: text.utf8.count)
     }
 
     @Test(arguments: [Data(), Data([0]), Data([0, 1, 0]), Data(repeating: 0xff, count: 70_000)])
     func `a blob round-trips, and an empty one is not NULL`(_ data: Data) throws {
         let (read, storage) = try roundTrip(data)
-        #expect(read == data)
-        #expect(storage == "blob")
-        #expect(try roundTrip(Data(data)[data.startIndex...]).0 == data)
+        check(read, equals: data)
+        check(storage, equals: "blob")
+        try check(roundTrip(Data(data)[data.startIndex...]).0, equals: data)
     }
 
     @Test func `a slice of data binds its own bytes`() throws {
         let slice = Data([1, 2, 3, 4, 5])[2..<4]
-        #expect(try roundTrip(slice).0 == Data([3, 4]))
+        try check(roundTrip(slice).0, equals: Data([3, 4]))
     }
 
     @Test(arguments: [
@@ -84,25 +84,26 @@ import TestSupport
     func `a double keeps every bit, and so do infinities`(_ number: Double) throws {
         let (read, storage) = try roundTrip(number)
         // Zero is stored without its sign.
-        #expect(read?.bitPattern == number.bitPattern || number == 0 && read == 0)
-        #expect(storage == "real")
+        check(read?.bitPattern == number.bitPattern || number == 0 && read == 0)
+        check(storage, equals: "real")
     }
 
     @Test func `NaN is stored as NULL`() throws {
         let (read, storage) = try roundTrip(Double.nan)
-        #expect(read == nil)
-        #expect(storage == "null")
-        #expect(try roundTrip(Float.nan).1 == "null")
+        check(read == nil)
+        check(storage, equals: "null")
+        try check(roundTrip(Float.nan).1, equals: "null")
     }
 
     @Test func `a float round-trips, and a double out of its range does not fit`() throws {
         for number: Float in [0.1, -.greatestFiniteMagnitude, .infinity] {
-            #expect(try roundTrip(number).0 == number)
+            try check(roundTrip(number).0, equals: number)
         }
         let rs = try db.executeQuery("SELECT 1e300")
-        #expect(try rs.next())
-        #expect(
-            storageError { _ = try rs.object(forColumnIndex: 0) as Float? } == .typeConversionFailed
+        try check(rs.next())
+        check(
+            storageError { _ = try rs.object(forColumnIndex: 0) as Float? },
+            equals: .typeConversionFailed
         )
     }
 
@@ -112,29 +113,29 @@ import TestSupport
         ] as [(Double, Int)] {
             let date = Date(timeIntervalSince1970: stored)
             let (read, storage) = try roundTrip(date)
-            #expect(read == Date(timeIntervalSince1970: Double(expected)))
-            #expect(storage == "integer")
+            check(read, equals: Date(timeIntervalSince1970: Double(expected)))
+            check(storage, equals: "integer")
         }
         let rs = try db.executeQuery("SELECT ?", values: [Date(timeIntervalSince1970: 12.7)])
-        #expect(try rs.next())
-        #expect(rs.int64(forColumnIndex: 0) == 12)
-        #expect(rs.date(forColumnIndex: 0) == Date(timeIntervalSince1970: 12))
+        try check(rs.next())
+        check(rs.int64(forColumnIndex: 0), equals: 12)
+        check(rs.date(forColumnIndex: 0), equals: Date(timeIntervalSince1970: 12))
     }
 
     @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300])
     func `a date that no INTEGER can hold is an error`(_ seconds: Double) {
         let date = Date(timeIntervalSince1970: seconds)
-        #expect(storageError { _ = try roundTrip(date) } == .typeConversionFailed)
+        check(storageError { _ = try roundTrip(date) }, equals: .typeConversionFailed)
     }
 
     @Test func `a Bool is 0 or 1`() throws {
-        #expect(try roundTrip(true) == (true, "integer"))
-        #expect(try roundTrip(false) == (false, "integer"))
+        try check(roundTrip(true) == (true, "integer"))
+        try check(roundTrip(false) == (false, "integer"))
         let rs = try db.executeQuery("SELECT 2, 0.0, 0.5")
-        #expect(try rs.next())
-        #expect(rs.bool(forColumnIndex: 0) == true)
-        #expect(rs.bool(forColumnIndex: 1) == false)
-        #expect(rs.bool(forColumnIndex: 2) == true)
+        try check(rs.next())
+        check(rs.bool(forColumnIndex: 0), equals: true)
+        check(rs.bool(forColumnIndex: 1), equals: false)
+        check(rs.bool(forColumnIndex: 2), equals: true)
     }
 
     // MARK: - An app's own types
@@ -159,30 +160,31 @@ import TestSupport
     }
 
     @Test func `an enum needs no code, another type one conversion in each direction`() throws {
-        #expect(try roundTrip(Colour.green) == (.green, "text"))
-        #expect(try roundTrip(Level.high) == (.high, "integer"))
+        try check(roundTrip(Colour.green) == (.green, "text"))
+        try check(roundTrip(Level.high) == (.high, "integer"))
         let identifier = Identifier(UUID())
-        #expect(try roundTrip(identifier).0 == identifier)
+        try check(roundTrip(identifier).0, equals: identifier)
         let rs = try db.executeQuery("SELECT 'blue', 2, 'no UUID'")
-        #expect(try rs.next())
-        #expect(
-            storageError { _ = try rs.object(forColumnIndex: 0) as Colour? }
-                == .typeConversionFailed)
-        #expect(
-            storageError { _ = try rs.object(forColumnIndex: 1) as Level? } == .typeConversionFailed
+        try check(rs.next())
+        check(
+            storageError { _ = try rs.object(forColumnIndex: 0) as Colour? },
+            equals: .typeConversionFailed)
+        check(
+            storageError { _ = try rs.object(forColumnIndex: 1) as Level? },
+            equals: .typeConversionFailed
         )
-        #expect(
-            storageError { _ = try rs.object(forColumnIndex: 2) as Identifier? }
-                == .typeConversionFailed)
+        check(
+            storageError { _ = try rs.object(forColumnIndex: 2) as Identifier? },
+            equals: .typeConversionFailed)
     }
 
     @Test func `two texts are equal if SQLite holds them for equal, not if Swift does`() throws {
         let db = try database.openStore()
         let (composed, decomposed) = ("\u{e9}", "e\u{301}")
-        #expect(composed == decomposed)
-        #expect(SQLiteValue.text(composed) != .text(decomposed))
-        #expect(try db.int(forQuery: "SELECT ? = ?", values: [composed, decomposed]) == 0)
-        #expect(SQLiteValue.text(composed) == .text(composed))
-        #expect(SQLiteValue.real(1) != .integer(1))
+        check(composed, equals: decomposed)
+        check(SQLiteValue.text(composed) != .text(decomposed))
+        try check(db.int(forQuery: "SELECT ? = ?", values: [composed, decomposed]), equals: 0)
+        check(SQLiteValue.text(composed), equals: .text(composed))
+        check(SQLiteValue.real(1) != .integer(1))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Which tables can be synced, and whether their triggers are there.
-@Suite struct CaptureTests {
+struct CaptureTests {
     private static let note = "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b);"
 
     @Test(arguments: [
@@ -58,7 +58,7 @@ import TestSupport
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(text.contains(reason))
+        check(text.contains(reason))
     }
 
     @Test func `a unique column with a collation of the app is refused, with SQLite's own not`()
@@ -88,7 +88,7 @@ import TestSupport
                 Issue.record("\(String(describing: error))")
                 continue
             }
-            #expect(reason.contains("collation folded"))
+            check(reason.contains("collation folded"))
         }
     }
 
@@ -109,7 +109,7 @@ import TestSupport
         #expect(throws: SyncError.self) {
             try file.write { try Capture(tables).install(in: file.db) }
         }
-        #expect(try file.db.strings("SELECT sql FROM sqlite_schema") == before)
+        try check(file.db.strings("SELECT sql FROM sqlite_schema"), equals: before)
     }
 
     @Test func `a key's words in comments and names mean nothing`() throws {
@@ -129,18 +129,19 @@ import TestSupport
                 up AS (upper(text)), CHECK (n > 0), PRIMARY KEY (list, n));
             """, tables: "list", "item")
         let shapes = try file.capture.shapes(in: file.db)
-        #expect(shapes.map(\.name) == ["list", "Item"])
-        #expect(shapes[0].uniques == [.init(columns: ["name"], collations: ["NOCASE"])])
-        #expect(shapes[0].hasChecks)
-        #expect(shapes[1].key == ["list", "n"])
-        #expect(shapes[1].groups == [["text"]])
-        #expect(shapes[1].uniques == [])
-        #expect(
-            shapes[1].foreignKeys == [
+        check(shapes.map(\.name), equals: ["list", "Item"])
+        check(shapes[0].uniques, equals: [.init(columns: ["name"], collations: ["NOCASE"])])
+        check(shapes[0].hasChecks)
+        check(shapes[1].key, equals: ["list", "n"])
+        check(shapes[1].groups, equals: [["text"]])
+        check(shapes[1].uniques, equals: [])
+        check(
+            shapes[1].foreignKeys,
+            equals: [
                 .init(columns: ["list"], parent: "list", parentColumns: ["id"], onDelete: "CASCADE")
             ])
-        #expect(shapes[1].hasChecks)
-        #expect(shapes[1].columnNumbers == ["text": 0])
+        check(shapes[1].hasChecks)
+        check(shapes[1].columnNumbers, equals: ["text": 0])
     }
 
     @Test func `to install again changes nothing`() throws {
@@ -148,9 +149,9 @@ import TestSupport
         let before = try file.db.int("PRAGMA schema_version")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         try file.install()
-        #expect(try file.db.int("PRAGMA schema_version") == before)
-        #expect(try file.capture.member(in: file.db) == file.member)
-        #expect(try file.captured() == ["+ note[x] a=1 b=1"])
+        try check(file.db.int("PRAGMA schema_version"), equals: before)
+        try check(file.capture.member(in: file.db), equals: file.member)
+        try check(file.captured(), equals: ["+ note[x] a=1 b=1"])
     }
 
     @Test(arguments: [
@@ -174,17 +175,17 @@ import TestSupport
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         _ = try file.stamped()
-        let born = try #require(try file.clock(of: .text("x")))
+        let born = try require(file.clock(of: .text("x")))
         try file.capture.verify(in: file.db)
         try file.run(change)
         #expect(throws: SyncError.captureWasOff("note")) { try file.capture.verify(in: file.db) }
         try file.install()
         try file.capture.verify(in: file.db)
-        #expect(try file.clock(of: .text("x")) == born)
+        try check(file.clock(of: .text("x")), equals: born)
         try file.run("UPDATE note SET a = 9")
-        #expect(try file.captured() == ["~ note[x] a=9"])
+        try check(file.captured(), equals: ["~ note[x] a=9"])
         try file.run("DELETE FROM note")
-        #expect(try file.captured() == ["- note[x]"])
+        try check(file.captured(), equals: ["- note[x]"])
     }
 
     @Test func `a file without triggers is found`() throws {
@@ -207,9 +208,9 @@ import TestSupport
             try file.capture.install(in: file.db)
         }
         // The number of a dropped column is not given to another.
-        #expect(try file.capture.shapes(in: file.db)[0].columnNumbers == ["b": 1, "c": 2])
+        try check(file.capture.shapes(in: file.db)[0].columnNumbers, equals: ["b": 1, "c": 2])
         try file.run("UPDATE note SET c = 3")
-        #expect(try file.captured() == ["~ note[x] c=3"])
+        try check(file.captured(), equals: ["~ note[x] c=3"])
     }
 
     @Test func `marks survive a new column`() throws {
@@ -218,7 +219,7 @@ import TestSupport
         _ = try file.stamped()
         try file.run("UPDATE note SET b = 2; ALTER TABLE note ADD COLUMN c")
         try file.install()
-        #expect(try file.captured() == ["~ note[x] b=2"])
+        try check(file.captured(), equals: ["~ note[x] b=2"])
     }
 
     @Test func `a table that is no longer declared is no longer captured`() throws {
@@ -228,8 +229,8 @@ import TestSupport
         tables.add("t")
         try file.write { try Capture(tables).install(in: file.db) }
         try file.run("INSERT INTO note VALUES ('x', 1, 1); INSERT INTO t VALUES ('y')")
-        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_mark_1") == 0)
-        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_mark_2") == 1)
+        try check(file.db.int("SELECT count(*) FROM securestorage_sync_mark_1"), equals: 0)
+        try check(file.db.int("SELECT count(*) FROM securestorage_sync_mark_2"), equals: 1)
     }
 
     @Test func `a key of other columns begins with new clocks`() throws {
@@ -239,9 +240,9 @@ import TestSupport
         try file.run(
             "DROP TABLE note; CREATE TABLE note (id, a, b, PRIMARY KEY (id, a)) WITHOUT ROWID")
         try file.install()
-        #expect(try file.clock(of: .text("x"), .integer(1)) == nil)
+        try check(file.clock(of: .text("x"), .integer(1)) == nil)
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        #expect(try file.captured() == ["+ note[x,1] b=1"])
+        try check(file.captured(), equals: ["+ note[x,1] b=1"])
     }
 
     @Test func `a format of a newer version is refused`() throws {
@@ -256,9 +257,9 @@ import TestSupport
             try file.capture.setMember(.numbered(7), in: file.db)
             try file.capture.setMember(.numbered(1), in: file.db)
         }
-        #expect(try file.capture.member(in: file.db) == .numbered(1))
-        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_member") == 2)
-        #expect(try MemberNumbers(in: file.db).number(of: .numbered(7)) == 2)
+        try check(file.capture.member(in: file.db), equals: .numbered(1))
+        try check(file.db.int("SELECT count(*) FROM securestorage_sync_member"), equals: 2)
+        try check(MemberNumbers(in: file.db).number(of: .numbered(7)), equals: 2)
     }
 
     @Test func `bookkeeping is as secret as the rest`() throws {
@@ -266,8 +267,8 @@ import TestSupport
         try file.run("INSERT INTO note VALUES ('canary-5b1e', 1, 1)")
         file.db.close()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: file.home.path))
-        #expect(bytes.range(of: Data("canary-5b1e".utf8)) == nil)
-        #expect(bytes.range(of: Data("securestorage_sync".utf8)) == nil)
+        check(bytes.range(of: Data("canary-5b1e".utf8)) == nil)
+        check(bytes.range(of: Data("securestorage_sync".utf8)) == nil)
     }
 
     @Test func `a text that is not UTF-8 is refused with its table, and sent once it is a BLOB`()
@@ -280,7 +281,7 @@ import TestSupport
             "note", "a row has a TEXT that is not UTF-8, which cannot travel; store a BLOB instead")
         #expect(throws: refusal) { try file.stamped() }
         try file.run("UPDATE note SET text = CAST(text AS BLOB)")
-        #expect(try file.captured() == ["+ note[a] text=61ff"])
+        try check(file.captured(), equals: ["+ note[a] text=61ff"])
 
         // One that was there before, for a snapshot.
         try file.write {

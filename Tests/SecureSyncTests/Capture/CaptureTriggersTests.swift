@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What triggers note of each way to write a row.
-@Suite struct CaptureTriggersTests {
+struct CaptureTriggersTests {
     private static let note = "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b TEXT);"
 
     @Test func `an insertion has all columns, an update those that changed, a deletion none`()
@@ -13,15 +13,16 @@ import TestSupport
     {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 'one'), ('y', 2, 'two'), ('z', 3, NULL)")
-        #expect(
-            try file.captured() == [
+        try check(
+            file.captured(),
+            equals: [
                 "+ note[x] a=1 b=one", "+ note[y] a=2 b=two", "+ note[z] a=3 b=null",
             ])
         try file.run("UPDATE note SET a = 5, b = b WHERE id = 'x'; DELETE FROM note WHERE id = 'y'")
-        #expect(try file.captured() == ["- note[y]", "~ note[x] a=5"])
-        #expect(try file.captured() == [])
+        try check(file.captured(), equals: ["- note[y]", "~ note[x] a=5"])
+        try check(file.captured(), equals: [])
         try file.run("UPDATE note SET a = a, b = b")
-        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_mark_1") == 0)
+        try check(file.db.int("SELECT count(*) FROM securestorage_sync_mark_1"), equals: 0)
     }
 
     @Test func `a value that is equal only to SQLite is a change`() throws {
@@ -31,13 +32,13 @@ import TestSupport
         try file.run("INSERT INTO note VALUES ('x', 1, 'one')")
         _ = try file.captured()
         try file.run("UPDATE note SET a = 1.0")
-        #expect(try file.captured() == ["~ note[x] a=1.0"])
+        try check(file.captured(), equals: ["~ note[x] a=1.0"])
         try file.run("UPDATE note SET a = '1'")
-        #expect(try file.captured() == ["~ note[x] a=1"])
+        try check(file.captured(), equals: ["~ note[x] a=1"])
         try file.run("UPDATE note SET b = 'ONE'")
-        #expect(try file.captured() == ["~ note[x] b=ONE"])
+        try check(file.captured(), equals: ["~ note[x] b=ONE"])
         try file.run("UPDATE note SET a = NULL")
-        #expect(try file.captured() == ["~ note[x] a=null"])
+        try check(file.captured(), equals: ["~ note[x] a=null"])
     }
 
     @Test func `a changed key ends one row and begins another`() throws {
@@ -45,9 +46,9 @@ import TestSupport
             "CREATE TABLE pair (a TEXT, b INTEGER, v, PRIMARY KEY (b, a)) WITHOUT ROWID;",
             tables: "pair")
         try file.run("INSERT INTO pair VALUES ('x', 1, 'v')")
-        #expect(try file.captured() == ["+ pair[1,x] v=v"])
+        try check(file.captured(), equals: ["+ pair[1,x] v=v"])
         try file.run("UPDATE pair SET a = 'y', v = 'w'")
-        #expect(try file.captured() == ["+ pair[1,y] v=w", "- pair[1,x]"])
+        try check(file.captured(), equals: ["+ pair[1,y] v=w", "- pair[1,x]"])
     }
 
     @Test(arguments: [false, true])
@@ -62,16 +63,17 @@ import TestSupport
             "INSERT INTO user VALUES ('1', 'ann', 1, 1), ('2', 'bob', 2, 2), ('3', 'cy', 3, 3)")
         _ = try file.captured()
         try file.run("INSERT OR REPLACE INTO user VALUES ('4', 'ANN', 2, 2)")
-        #expect(try file.captured() == ["+ user[4] a=2 b=2 name=ANN", "- user[1]", "- user[2]"])
+        try check(
+            file.captured(), equals: ["+ user[4] a=2 b=2 name=ANN", "- user[1]", "- user[2]"])
         try file.run("UPDATE OR REPLACE user SET name = 'Cy' WHERE id = '4'")
-        #expect(try file.captured() == ["- user[3]", "~ user[4] name=Cy"])
+        try check(file.captured(), equals: ["- user[3]", "~ user[4] name=Cy"])
         try file.run("REPLACE INTO user VALUES ('4', 'dan', NULL, 2)")
-        #expect(try file.captured() == ["+ user[4] a=null b=2 name=dan"])
+        try check(file.captured(), equals: ["+ user[4] a=null b=2 name=dan"])
         try file.run("INSERT INTO user VALUES ('5', 'eve', 5, 5)")
         _ = try file.captured()
         try file.run("UPDATE OR REPLACE user SET id = '5' WHERE id = '4'")
-        #expect(try file.captured() == ["+ user[5] a=null b=2 name=dan", "- user[4]"])
-        #expect(try file.db.strings("SELECT id FROM user") == ["5"])
+        try check(file.captured(), equals: ["+ user[5] a=null b=2 name=dan", "- user[4]"])
+        try check(file.db.strings("SELECT id FROM user"), equals: ["5"])
     }
 
     @Test func `a row that was not replaced after all is not captured`() throws {
@@ -83,10 +85,10 @@ import TestSupport
         #expect(throws: SecureStorageError.self) {
             try file.run("INSERT INTO user VALUES ('2', 'ann')")
         }
-        #expect(try file.captured() == [])
+        try check(file.captured(), equals: [])
         try file.run(
             "INSERT INTO user VALUES ('2', 'ann') ON CONFLICT (name) DO UPDATE SET name = 'eve'")
-        #expect(try file.captured() == ["~ user[1] name=eve"])
+        try check(file.captured(), equals: ["~ user[1] name=eve"])
     }
 
     @Test func `an upsert is an insertion or an update`() throws {
@@ -94,9 +96,9 @@ import TestSupport
         let upsert =
             "INSERT INTO note VALUES ('x', 1, 'b') ON CONFLICT (id) DO UPDATE SET a = a + 1"
         try file.run(upsert)
-        #expect(try file.captured() == ["+ note[x] a=1 b=b"])
+        try check(file.captured(), equals: ["+ note[x] a=1 b=b"])
         try file.run(upsert)
-        #expect(try file.captured() == ["~ note[x] a=2"])
+        try check(file.captured(), equals: ["~ note[x] a=2"])
     }
 
     @Test func `cascades are captured`() throws {
@@ -107,11 +109,11 @@ import TestSupport
                 list TEXT REFERENCES list ON DELETE CASCADE ON UPDATE CASCADE);
             """, tables: "list", "item")
         try file.run("INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l')")
-        #expect(try file.captured() == ["+ item[i] list=l", "+ list[l]"])
+        try check(file.captured(), equals: ["+ item[i] list=l", "+ list[l]"])
         try file.run("UPDATE list SET id = 'm'")
-        #expect(try file.captured() == ["+ list[m]", "- list[l]", "~ item[i] list=m"])
+        try check(file.captured(), equals: ["+ list[m]", "- list[l]", "~ item[i] list=m"])
         try file.run("DELETE FROM list")
-        #expect(try file.captured() == ["- item[i]", "- list[m]"])
+        try check(file.captured(), equals: ["- item[i]", "- list[m]"])
     }
 
     @Test func `a deletion of all rows is captured`() throws {
@@ -119,7 +121,7 @@ import TestSupport
         try file.run("INSERT INTO note (id) VALUES ('x'), ('y')")
         _ = try file.captured()
         try file.run("DELETE FROM note")
-        #expect(try file.captured() == ["- note[x]", "- note[y]"])
+        try check(file.captured(), equals: ["- note[x]", "- note[y]"])
     }
 
     @Test func `the caller's counts and row ids are its own`() throws {
@@ -128,20 +130,20 @@ import TestSupport
         try file.run("INSERT INTO user VALUES ('1', 'a'), ('2', 'b')")
         try file.run("DELETE FROM securestorage_sync_mark_1")
         try file.db.executeUpdate("INSERT OR REPLACE INTO user VALUES ('3', 'a')")
-        #expect(try file.db.changedRowCount() == 1)
-        #expect(try file.db.int("SELECT changes()") == 1)
-        #expect(try file.db.lastInsertRowId() == 3)
+        try check(file.db.changedRowCount(), equals: 1)
+        try check(file.db.int("SELECT changes()"), equals: 1)
+        try check(file.db.lastInsertRowId(), equals: 3)
         try file.db.executeUpdate("UPDATE user SET name = name || '!'")
-        #expect(try file.db.changedRowCount() == 2)
-        #expect(try file.db.lastInsertRowId() == 3)
+        try check(file.db.changedRowCount(), equals: 2)
+        try check(file.db.lastInsertRowId(), equals: 3)
         try file.db.executeUpdate("DELETE FROM user")
-        #expect(try file.db.changedRowCount() == 2)
+        try check(file.db.changedRowCount(), equals: 2)
     }
 
     @Test func `a rollback takes marks back`() throws {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("BEGIN; INSERT INTO note (id) VALUES ('x'); ROLLBACK")
-        #expect(try file.captured() == [])
+        try check(file.captured(), equals: [])
     }
 
     @Test func `writes of another connection are captured, also with strict settings`() throws {
@@ -150,7 +152,7 @@ import TestSupport
         defer { other.close() }
         try other.executeStatements(
             "PRAGMA trusted_schema = OFF; INSERT INTO note (id) VALUES ('x')")
-        #expect(try file.captured() == ["+ note[x] a=null b=null"])
+        try check(file.captured(), equals: ["+ note[x] a=null b=null"])
     }
 
     @Test(.enabled(if: ChildProcess.find("sqlcipher") != nil))
@@ -169,8 +171,8 @@ import TestSupport
                 INSERT OR REPLACE INTO note VALUES ('y', 1, 'b');
                 UPDATE note SET a = 2 WHERE id = 'y';
                 """.utf8))
-        #expect(shell.status == 0, "\(shell.errors)")
-        #expect(try file.captured() == ["+ note[x] a=1 b=b", "+ note[y] a=2 b=b"])
+        check(shell.status, equals: 0, "\(shell.errors)")
+        try check(file.captured(), equals: ["+ note[x] a=1 b=b", "+ note[y] a=2 b=b"])
     }
 
     @Test func `columns beyond the forty-eighth have bits of their own`() throws {
@@ -181,7 +183,7 @@ import TestSupport
         try file.run("INSERT INTO wide (id) VALUES ('x')")
         _ = try file.captured()
         try file.run("UPDATE wide SET c0 = 1, c47 = 2, c48 = 3, c199 = 4")
-        #expect(try file.captured() == ["~ wide[x] c0=1 c199=4 c47=2 c48=3"])
+        try check(file.captured(), equals: ["~ wide[x] c0=1 c199=4 c47=2 c48=3"])
     }
 
     @Test func `names with quotation marks and keywords work`() throws {
@@ -190,7 +192,7 @@ import TestSupport
             tables: #"a "table"#)
         try file.run(#"INSERT INTO "a ""table" VALUES ('k', 1, 2)"#)
         try file.run(#"UPDATE "a ""table" SET "é""x" = 3"#)
-        #expect(try file.captured() == [#"+ a "table[k] select=1 é"x=3"#])
+        try check(file.captured(), equals: [#"+ a "table[k] select=1 é"x=3"#])
     }
 
     @Test func `generated columns do not travel`() throws {
@@ -200,19 +202,19 @@ import TestSupport
                 c AS (a + 2));
             """, tables: "note")
         try file.run("INSERT INTO note (id, a) VALUES ('x', 1)")
-        #expect(try file.captured() == ["+ note[x] a=1"])
+        try check(file.captured(), equals: ["+ note[x] a=1"])
         try file.run("UPDATE note SET a = 2")
-        #expect(try file.captured() == ["~ note[x] a=2"])
+        try check(file.captured(), equals: ["~ note[x] a=2"])
     }
 
     @Test func `a row without a name is left alone until it has one`() throws {
         let file = try CapturedFile("CREATE TABLE note (id TEXT PRIMARY KEY, a);", tables: "note")
         try file.run("INSERT INTO note VALUES (NULL, 1); UPDATE note SET a = 2")
-        #expect(try file.captured() == [])
+        try check(file.captured(), equals: [])
         try file.run("UPDATE note SET id = 'x'")
-        #expect(try file.captured() == ["+ note[x] a=2"])
+        try check(file.captured(), equals: ["+ note[x] a=2"])
         try file.run("UPDATE note SET id = NULL; DELETE FROM note")
-        #expect(try file.captured() == ["- note[x]"])
+        try check(file.captured(), equals: ["- note[x]"])
     }
 
     @Test func `a random row id is a key, also under its other names`() throws {
@@ -220,9 +222,9 @@ import TestSupport
             $0.add("note", ids: .random)
         }
         try file.run("INSERT INTO note VALUES (7, 1)")
-        #expect(try file.captured() == ["+ note[7] a=1"])
+        try check(file.captured(), equals: ["+ note[7] a=1"])
         try file.run("UPDATE note SET rowid = 8")
-        #expect(try file.captured() == ["+ note[8] a=1", "- note[7]"])
+        try check(file.captured(), equals: ["+ note[8] a=1", "- note[7]"])
     }
 
     @Test func `the log of a row that is changed again and again stays short`() throws {
@@ -238,8 +240,8 @@ import TestSupport
                     """)
             }
         }
-        let count = try #require(try file.db.int("SELECT count(*) FROM securestorage_sync_mark_1"))
-        #expect(count < 66000)
-        #expect(try file.captured() == ["+ note[x] a=120000 b=b", "+ note[y] a=0 b=b"])
+        let count = try require(file.db.int("SELECT count(*) FROM securestorage_sync_mark_1"))
+        check(count < 66000)
+        try check(file.captured(), equals: ["+ note[x] a=120000 b=b", "+ note[y] a=0 b=b"])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SecureSync
 
-@Suite struct ClockTableTests {
+struct ClockTableTests {
     private let file: CapturedFile
     private let shape: TableShape
 
@@ -53,43 +53,43 @@ import Testing
                 }
                 try clocks.moveRecent(keeping: 5)
             }
-            #expect(try all() == expected)
+            try check(all(), equals: expected)
             let counts = try counts().map { $0 ?? -1 }
-            #expect(counts[0] <= 5 && counts[0] + counts[1] == expected.count)
+            check(counts[0] <= 5 && counts[0] + counts[1] == expected.count)
         }
-        #expect(try counts()[1] ?? 0 > 30)
+        try check(counts()[1] ?? 0 > 30)
     }
 
     @Test func `a row has one clock, wherever the clock before it lies`() throws {
         try change { try $0.set(clock(1), of: key(1)) }
         try change { try $0.set(clock(2), of: key(1)) }
-        #expect(try counts() == [1, 0])
+        try check(counts(), equals: [1, 0])
         try change {
             try $0.set(clock(3), of: key(2))
             try $0.moveRecent(keeping: 0)
             try $0.set(clock(4), of: key(1))
         }
-        #expect(try counts() == [0, 2])
-        #expect(try all() == [1: clock(4), 2: clock(3)])
+        try check(counts(), equals: [0, 2])
+        try check(all(), equals: [1: clock(4), 2: clock(3)])
         try change {
             try $0.set(clock(5), of: key(3))
             try $0.remove(key(1))
             try $0.remove(key(3))
         }
-        #expect(try counts() == [0, 1])
-        #expect(try all() == [2: clock(3)])
+        try check(counts(), equals: [0, 1])
+        try check(all(), equals: [2: clock(3)])
     }
 
     @Test func `a clock is claimed only for a row that has none in either table`() throws {
         try change {
-            #expect(try $0.claim(clock(1), of: key(1)))
-            #expect(try !$0.claim(clock(2), of: key(1)))
+            try check($0.claim(clock(1), of: key(1)))
+            try check(!$0.claim(clock(2), of: key(1)))
             try $0.moveRecent(keeping: 0)
-            #expect(try !$0.claim(clock(2), of: key(1)))
-            #expect(try $0.claim(clock(2), of: key(2)))
+            try check(!$0.claim(clock(2), of: key(1)))
+            try check($0.claim(clock(2), of: key(2)))
         }
-        #expect(try counts() == [1, 1])
-        #expect(try all() == [1: clock(1), 2: clock(2)])
+        try check(counts(), equals: [1, 1])
+        try check(all(), equals: [1: clock(1), 2: clock(2)])
     }
 
     @Test func `all clocks are passed in the order of their keys, and can be changed`() throws {
@@ -102,7 +102,7 @@ import Testing
                 try clocks.set(clock(1), of: key(number))
             }
         }
-        #expect(try counts() == [50, 50])
+        try check(counts(), equals: [50, 50])
         var passed: [SQLiteValue] = []
         try change { clocks in
             try clocks.forEach { key, _ in
@@ -114,9 +114,9 @@ import Testing
                 }
             }
         }
-        #expect(passed == (0..<100).map { .integer($0) })
+        check(passed, equals: (0..<100).map { .integer($0) })
         let left = stride(from: 0, to: 100, by: 2).map { ($0, clock(2)) }
-        #expect(try all() == Dictionary(uniqueKeysWithValues: left))
+        try check(all(), equals: Dictionary(uniqueKeysWithValues: left))
     }
 
     @Test func `keys that are equal to the engine have one clock, with the newer key`() throws {
@@ -128,9 +128,9 @@ import Testing
             }
             var passed: [[SQLiteValue]] = []
             try change { try $0.forEach { key, _ in passed.append(key) } }
-            #expect(passed == [[.integer(1), .real(2)]])
+            check(passed, equals: [[.integer(1), .real(2)]])
             try change { try $0.remove([.integer(1), .integer(2)]) }
-            #expect(try counts() == [0, 0])
+            try check(counts(), equals: [0, 0])
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
         try file.run("DROP TABLE \(shape.recentClockTable)")
         try file.install()
         try change { try $0.set(clock(2), of: key(2)) }
-        #expect(try all() == [1: clock(1), 2: clock(2)])
+        try check(all(), equals: [1: clock(1), 2: clock(2)])
     }
 
     @Test func `many new rows of others leave few clocks in the small table`() throws {
@@ -154,7 +154,7 @@ import Testing
         try file.write {
             for change in changes { _ = try file.capture.apply([change], in: file.db) }
         }
-        #expect(try counts().map { $0 ?? -1 }.reduce(0, +) == 20)
-        #expect(try counts()[0] ?? 99 <= file.capture.recentClockLimit)
+        try check(counts().map { $0 ?? -1 }.reduce(0, +), equals: 20)
+        try check(counts()[0] ?? 99 <= file.capture.recentClockLimit)
     }
 }

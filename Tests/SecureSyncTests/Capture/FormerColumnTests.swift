@@ -1,9 +1,10 @@
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
 /// Changes of members that know a column under its former name.
-@Suite struct FormerColumnTests {
+struct FormerColumnTests {
     private let shape = TableShape(
         name: "note", number: 1, key: ["id"], groups: [["text"], ["feeling"]],
         formerly: ["mood": "feeling"])
@@ -19,23 +20,23 @@ import Testing
     private func stamp(_ time: UInt64) -> Stamp { Stamp(time: time, member: .numbered(1)) }
 
     @Test func `a value under a former name is one of the column`() {
-        #expect(
-            shape.renamed(change(("text", "x", 1), ("MOOD", "calm", 2)))
-                == change(("text", "x", 1), ("feeling", "calm", 2)))
+        check(
+            shape.renamed(change(("text", "x", 1), ("MOOD", "calm", 2))),
+            equals: change(("text", "x", 1), ("feeling", "calm", 2)))
     }
 
     @Test
     func `of values under both names the later counts, and of equal times the present name's`() {
-        #expect(
-            shape.renamed(change(("mood", "", 1), ("text", "x", 1), ("feeling", "calm", 1)))
-                == change(("text", "x", 1), ("feeling", "calm", 1)))
-        #expect(
-            shape.renamed(change(("feeling", "calm", 1), ("mood", "late", 2)))
-                == change(("feeling", "late", 2)))
+        check(
+            shape.renamed(change(("mood", "", 1), ("text", "x", 1), ("feeling", "calm", 1))),
+            equals: change(("text", "x", 1), ("feeling", "calm", 1)))
+        check(
+            shape.renamed(change(("feeling", "calm", 1), ("mood", "late", 2))),
+            equals: change(("feeling", "late", 2)))
     }
 
     @Test func `a change without former names stays as it is`() {
         let change = change(("feeling", "calm", 1), ("other", "x", 2))
-        #expect(shape.renamed(change) == change)
+        check(shape.renamed(change), equals: change)
     }
 }

@@ -1,8 +1,9 @@
 import SecureSync
+import TestSupport
 import Testing
 
 /// Clocks as bytes.
-@Suite struct RowClockTests {
+struct RowClockTests {
     private func coded(_ clock: RowClock) throws -> (bytes: [UInt8], again: RowClock?) {
         func number(_ member: MemberID) -> Int64 { Int64(member.bytes.last ?? 0) }
         func member(_ number: Int64) -> MemberID? { .numbered(UInt8(truncatingIfNeeded: number)) }
@@ -31,9 +32,9 @@ import Testing
 
     @Test(arguments: clocks) func `a clock survives its coding`(_ clock: RowClock) throws {
         let (bytes, again) = try coded(clock)
-        #expect(again == clock)
+        check(again, equals: clock)
         for count in bytes.indices {
-            #expect(RowClock(decoding: bytes.prefix(count), member: { _ in .numbered(1) }) != clock)
+            check(RowClock(decoding: bytes.prefix(count), member: { _ in .numbered(1) }) != clock)
         }
     }
 
@@ -42,26 +43,26 @@ import Testing
             [], [2, 0, 0, 0], [1, 0, 0], [1, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 1, 9, 1],
             [1] + Array(repeating: 0xff, count: 40),
         ] {
-            #expect(RowClock(decoding: bytes, member: { _ in .numbered(1) }) == nil)
+            check(RowClock(decoding: bytes, member: { _ in .numbered(1) }) == nil)
         }
-        #expect(RowClock(decoding: [1, 5, 0, 0], member: { _ in nil }) == nil)
+        check(RowClock(decoding: [1, 5, 0, 0], member: { _ in nil }) == nil)
     }
 
     @Test func `a clock is short`() throws {
         let life = Stamp(time: Self.now, member: .numbered(1))
-        #expect(try coded(RowClock(life: life, isAlive: true)).bytes.count <= 10)
+        try check(coded(RowClock(life: life, isAlive: true)).bytes.count <= 10)
         let minute = Stamp(time: Self.now + 60_000 << 16, member: .numbered(1))
-        #expect(
-            try coded(RowClock(life: life, isAlive: true, columns: [4: minute])).bytes.count <= 17)
+        try check(
+            coded(RowClock(life: life, isAlive: true, columns: [4: minute])).bytes.count <= 17)
     }
 
     @Test func `a column that has the life's stamp is not kept`() {
         let life = Stamp(time: Self.now, member: .numbered(1))
         let later = Stamp(time: Self.now + 1, member: .numbered(1))
         var clock = RowClock(life: life, isAlive: true, columns: [1: life, 2: later])
-        #expect(clock.columns == [2: later])
-        #expect(clock[1] == life && clock[2] == later && clock.greatest == later)
+        check(clock.columns, equals: [2: later])
+        check(clock[1] == life && clock[2] == later && clock.greatest == later)
         clock[2] = life
-        #expect(clock == RowClock(life: life, isAlive: true))
+        check(clock, equals: RowClock(life: life, isAlive: true))
     }
 }

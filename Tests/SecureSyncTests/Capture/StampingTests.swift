@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Which stamps changes get.
-@Suite struct StampingTests {
+struct StampingTests {
     private static let schema = """
         CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b);
         INSERT INTO note VALUES ('old', 1, 1);
@@ -16,22 +16,22 @@ import TestSupport
     init() throws { file = try CapturedFile(Self.schema, tables: "note") }
 
     private func only(_ changes: [RowChange]) throws -> RowChange {
-        #expect(changes.count == 1)
-        return try #require(changes.first)
+        check(changes.count, equals: 1)
+        return try require(changes.first)
     }
 
     @Test func `rows from before the installation are not captured until they change`() throws {
-        #expect(try file.stamped() == [])
+        try check(file.stamped(), equals: [])
         try file.run("UPDATE note SET a = 2")
         let change = try only(try file.stamped())
-        #expect(change.life == .init(stamp: .floor, isAlive: true))
-        let register = try #require(change.registers.first)
-        #expect(change.registers.count == 1)
-        #expect(register.known == nil)
-        #expect(register.stamp.member == file.member)
-        let clock = try #require(try file.clock(of: .text("old")))
-        #expect(clock.life == .floor)
-        #expect(clock.greatest == register.stamp)
+        check(change.life, equals: .init(stamp: .floor, isAlive: true))
+        let register = try require(change.registers.first)
+        check(change.registers.count, equals: 1)
+        check(register.known == nil)
+        check(register.stamp.member, equals: file.member)
+        let clock = try require(file.clock(of: .text("old")))
+        check(clock.life, equals: .floor)
+        check(clock.greatest, equals: register.stamp)
     }
 
     @Test func `a stamp has the time of the write, in milliseconds`() throws {
@@ -39,10 +39,10 @@ import TestSupport
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         let after = UInt64(Date().timeIntervalSince1970 * 1000)
         let change = try only(try file.stamped())
-        #expect((before...after + 1).contains(change.life.stamp.milliseconds + 1))
-        #expect(change.life.known == nil)
-        #expect(change.registers.allSatisfy { $0.stamp == change.life.stamp && $0.known == nil })
-        #expect(try file.capture.lastTime(in: file.db) == change.life.stamp.time)
+        check((before...after + 1).contains(change.life.stamp.milliseconds + 1))
+        check(change.life.known == nil)
+        check(change.registers.allSatisfy { $0.stamp == change.life.stamp && $0.known == nil })
+        try check(file.capture.lastTime(in: file.db), equals: change.life.stamp.time)
     }
 
     @Test func `a clock that goes back stamps above what it overwrites, one step at a time`() throws
@@ -51,33 +51,34 @@ import TestSupport
         let born = try only(try file.stamped()).life.stamp
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
         let first = try only(try file.stamped(clockOffset: -Self.year)).registers[0]
-        #expect(first.stamp.time == born.time + 1)
-        #expect(first.known == born)
+        check(first.stamp.time, equals: born.time + 1)
+        check(first.known, equals: born)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
         let second = try only(try file.stamped(clockOffset: -100 * Self.year)).registers[0]
-        #expect(second.stamp.time == born.time + 2)
-        #expect(second.known == first.stamp)
+        check(second.stamp.time, equals: born.time + 2)
+        check(second.known, equals: first.stamp)
         try file.run("DELETE FROM note WHERE id = 'x'")
         let dead = try only(try file.stamped(clockOffset: -Self.year)).life
-        #expect(dead.stamp.time == born.time + 3)
-        #expect(dead.known == second.stamp)
+        check(dead.stamp.time, equals: born.time + 3)
+        check(dead.known, equals: second.stamp)
         try file.run("INSERT INTO note VALUES ('x', 4, 4)")
         let reborn = try only(try file.stamped(clockOffset: -Self.year))
-        #expect(reborn.life.stamp.time == born.time + 4)
-        #expect(reborn.life.known == dead.stamp)
-        #expect(reborn.registers.count == 2)
+        check(reborn.life.stamp.time, equals: born.time + 4)
+        check(reborn.life.known, equals: dead.stamp)
+        check(reborn.registers.count, equals: 2)
     }
 
     @Test func `a clock far ahead leaves room above`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         let born = try only(try file.stamped(clockOffset: .max)).life.stamp
-        #expect(born.time == Stamp.greatestClock)
+        check(born.time, equals: Stamp.greatestClock)
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
         let next = try only(try file.stamped(clockOffset: .max)).registers[0].stamp
-        #expect(next.time == born.time + 1)
+        check(next.time, equals: born.time + 1)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
-        #expect(
-            try only(try file.stamped(clockOffset: .min)).registers[0].stamp.time == born.time + 2)
+        try check(
+            only(try file.stamped(clockOffset: .min)).registers[0].stamp.time, equals: born.time + 2
+        )
     }
 
     @Test func `no stamp is above the greatest that others accept, whatever was known`() throws {
@@ -90,9 +91,9 @@ import TestSupport
         }
         try file.run("UPDATE note SET a = 2")
         let changes = try file.stamped()
-        #expect(try only(changes).greatestStamp.time == Stamp.greatestTime)
+        try check(only(changes).greatestStamp.time, equals: Stamp.greatestTime)
         let body = BatchBody(time: 1, schema: 0, heads: [], changes: changes, isLast: true)
-        #expect(try BatchBody(decoding: body.encoded()) == body)
+        try check(BatchBody(decoding: body.encoded()), equals: body)
     }
 
     @Test func `a stamp is above another member's with the same time, too`() throws {
@@ -105,9 +106,9 @@ import TestSupport
         }
         try file.run("UPDATE note SET a = 2")
         let register = try only(try file.stamped()).registers[0]
-        #expect(register.stamp == Stamp(time: remote.time + 1, member: file.member))
-        #expect(register.known == remote)
-        #expect(register.stamp > remote)
+        check(register.stamp, equals: Stamp(time: remote.time + 1, member: file.member))
+        check(register.known, equals: remote)
+        check(register.stamp > remote)
     }
 
     @Test func `each column keeps the time of its own change`() throws {
@@ -116,15 +117,15 @@ import TestSupport
         try file.run("UPDATE note SET b = 2")
         let b = try only(try file.stamped(clockOffset: Self.year)).registers[0].stamp
         let numbers = try file.capture.shapes(in: file.db)[0].columnNumbers
-        let clock = try #require(try file.clock(of: .text("old")))
-        #expect(clock[try #require(numbers["a"])] == a)
-        #expect(clock[try #require(numbers["b"])] == b)
+        let clock = try require(file.clock(of: .text("old")))
+        check(clock[try require(numbers["a"])], equals: a)
+        check(clock[try require(numbers["b"])], equals: b)
     }
 
     @Test func `an insertion and updates are an insertion`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET a = 2 WHERE id = 'x'")
-        #expect(try file.captured() == ["+ note[x] a=2 b=1"])
-        #expect(try file.clock(of: .text("x"))?.columns == [:])
+        try check(file.captured(), equals: ["+ note[x] a=2 b=1"])
+        try check(file.clock(of: .text("x"))?.columns, equals: [:])
     }
 
     @Test func `a deletion and an insertion of one key begin a new life`() throws {
@@ -132,19 +133,19 @@ import TestSupport
         let born = try only(try file.stamped()).life.stamp
         try file.run("DELETE FROM note WHERE id = 'x'; INSERT INTO note VALUES ('x', 1, 1)")
         let reborn = try only(try file.stamped()).life
-        #expect(reborn.stamp > born)
-        #expect(reborn.known == born)
+        check(reborn.stamp > born)
+        check(reborn.known, equals: born)
     }
 
     @Test func `a row that came and went is a tombstone once`() throws {
         let pass = "INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"
         // Without a clock it could be a row of before the installation that was replaced.
         try file.run(pass)
-        #expect(try file.captured() == ["- note[x]"])
+        try check(file.captured(), equals: ["- note[x]"])
         try file.run(pass)
-        #expect(try file.captured() == [])
+        try check(file.captured(), equals: [])
         try file.run("REPLACE INTO note VALUES ('old', 1, 1); DELETE FROM note")
-        #expect(try file.captured() == ["- note[old]"])
+        try check(file.captured(), equals: ["- note[old]"])
     }
 
     @Test func `what has no clock is stamped above the floor`() throws {
@@ -155,19 +156,19 @@ import TestSupport
         }
         try file.run("UPDATE note SET a = 2; INSERT INTO note VALUES ('x', 1, 1)")
         let changes = try file.stamped()
-        #expect(changes.count == 2)
-        #expect(changes.allSatisfy { $0.registers.allSatisfy { $0.stamp.time == floor + 1 } })
+        check(changes.count, equals: 2)
+        check(changes.allSatisfy { $0.registers.allSatisfy { $0.stamp.time == floor + 1 } })
     }
 
     @Test func `columns declared together are stamped together`() throws {
         let file = try CapturedFile("CREATE TABLE t (id BLOB PRIMARY KEY NOT NULL, a, b, c);") {
             $0.add("t", together: [["c", "A"]])
         }
-        #expect(try file.capture.shapes(in: file.db)[0].groups == [["a", "c"], ["b"]])
+        try check(file.capture.shapes(in: file.db)[0].groups, equals: [["a", "c"], ["b"]])
         try file.run("INSERT INTO t VALUES (x'01', 1, 2, 3)")
         _ = try file.captured()
         try file.run("UPDATE t SET c = 4")
-        #expect(try file.captured() == ["~ t[1] a=1 c=4"])
+        try check(file.captured(), equals: ["~ t[1] a=1 c=4"])
     }
 
     @Test func `a row that merges as a whole travels as a whole`() throws {
@@ -178,24 +179,24 @@ import TestSupport
         _ = try file.captured()
         try file.run("UPDATE t SET b = 3")
         let register = try only(try file.stamped()).registers
-        #expect(register.map(\.columns) == [["a", "b"]])
-        #expect(register.map(\.values) == [[.integer(1), .integer(3)]])
+        check(register.map(\.columns), equals: [["a", "b"]])
+        check(register.map(\.values), equals: [[.integer(1), .integer(3)]])
     }
 
     @Test func `all rows can be marked, or removed uncaptured`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         _ = try file.stamped()
         try file.write { try file.capture.markAllRows(in: file.db) }
-        #expect(try file.captured() == ["+ note[old] a=1 b=1", "+ note[x] a=1 b=1"])
+        try check(file.captured(), equals: ["+ note[old] a=1 b=1", "+ note[x] a=1 b=1"])
         try file.run("UPDATE note SET a = 7")
         try file.write { try file.capture.removeAllRows(in: file.db) }
-        #expect(try file.stamped() == [])
-        #expect(try file.db.int("SELECT count(*) FROM note") == 0)
+        try check(file.stamped(), equals: [])
+        try check(file.db.int("SELECT count(*) FROM note"), equals: 0)
         for table in ["row", "recent"] {
-            #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_\(table)_1") == 0)
+            try check(file.db.int("SELECT count(*) FROM securestorage_sync_\(table)_1"), equals: 0)
         }
         try file.run("INSERT INTO note VALUES ('y', 1, 1)")
-        #expect(try file.captured() == ["+ note[y] a=1 b=1"])
+        try check(file.captured(), equals: ["+ note[y] a=1 b=1"])
     }
 
     @Test func `all rows are removed whatever refers to what`() throws {
@@ -206,21 +207,21 @@ import TestSupport
             INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l');
             """, tables: "list", "item")
         try file.write { try file.capture.removeAllRows(in: file.db) }
-        #expect(try file.db.int("SELECT count(*) FROM item") == 0)
-        #expect(try file.stamped() == [])
+        try check(file.db.int("SELECT count(*) FROM item"), equals: 0)
+        try check(file.stamped(), equals: [])
     }
 
     @Test func `what is written uncaptured is not, and capture goes on after it`() throws {
         try file.write {
             try file.capture.withoutCapturing(in: file.db) { try file.run("UPDATE note SET a = 2") }
         }
-        #expect(try file.stamped() == [])
+        try check(file.stamped(), equals: [])
         #expect(throws: CancellationError.self) {
             try file.write {
                 try file.capture.withoutCapturing(in: file.db) { throw CancellationError() }
             }
         }
         try file.run("UPDATE note SET a = 3")
-        #expect(try file.captured() == ["~ note[old] a=3"])
+        try check(file.captured(), equals: ["~ note[old] a=3"])
     }
 }

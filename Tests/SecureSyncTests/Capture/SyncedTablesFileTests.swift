@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The declaration of tables as the file keeps it.
-@Suite struct SyncedTablesFileTests {
+struct SyncedTablesFileTests {
     private let home: TemporaryDatabase
 
     init() throws { home = try TemporaryDatabase() }
@@ -16,7 +16,7 @@ import Testing
     @Test func `another program reads what the last engine has declared`() throws {
         let pool = try home.openPool()
         defer { pool.close() }
-        #expect(try SyncedTables(declaredIn: pool).isEmpty)
+        try check(SyncedTables(declaredIn: pool).isEmpty)
         try pool.write {
             try $0.executeStatements(
                 """
@@ -32,13 +32,13 @@ import Testing
         tables.add(keyValueStore: "My settings, 100 %")
         try install(tables, in: pool)
         let read = try SyncedTables(declaredIn: pool)
-        #expect(read.declarations == tables.declarations)
-        #expect(read.declarations.compactMap(\.keyValueStore) == ["My settings, 100 %"])
+        check(read.declarations, equals: tables.declarations)
+        check(read.declarations.compactMap(\.keyValueStore), equals: ["My settings, 100 %"])
 
         var fewer = SyncedTables()
         fewer.add("note")
         try install(fewer, in: pool)
-        #expect(try SyncedTables(declaredIn: pool).declarations == fewer.declarations)
+        try check(SyncedTables(declaredIn: pool).declarations, equals: fewer.declarations)
     }
 
     @Test func `a declaration that cannot be read is reported`() throws {

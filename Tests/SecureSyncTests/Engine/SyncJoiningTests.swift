@@ -8,7 +8,7 @@ import Testing
 @testable import SyncWorlds
 
 /// What a device that joins has and brings, and what happens while its log begins.
-@Suite struct SyncJoiningTests {
+struct SyncJoiningTests {
     private let objects = WorldObjects()
 
     @Test func `a device that joins contributes the rows that the group lacks`() async throws {
@@ -24,15 +24,15 @@ import Testing
             """)
         try await laptop.join(phone)
         try await phone.engine.syncOnce()
-        #expect(try laptop.rows() == phone.rows())
-        #expect(try phone.rows().contains("link 'b' 'a'"))
+        try check(laptop.rows(), equals: phone.rows())
+        try check(phone.rows().contains("link 'b' 'a'"))
         let names = try await phone.queue.read { db in
             try db.strings("SELECT id || ' ' || name FROM parent ORDER BY id")
         }
-        #expect(names == ["a group", "b own"])
-        let conflict = try #require(try laptop.engine.conflicts(in: "parent").first)
-        #expect(conflict.values["name"] == .text("own"))
-        #expect(conflict.reason == .replaced)
+        check(names, equals: ["a group", "b own"])
+        let conflict = try require(laptop.engine.conflicts(in: "parent").first)
+        check(conflict.values["name"], equals: .text("own"))
+        check(conflict.reason, equals: .replaced)
     }
 
     @Test func `a device that joins and discards has the group's rows only`() async throws {
@@ -42,7 +42,7 @@ import Testing
         let laptop = try WorldDevice("d1", objects)
         try await laptop.write("INSERT INTO parent VALUES ('b', 'own', NULL)")
         try await laptop.join(phone, .discard)
-        #expect(try laptop.rows() == phone.rows())
+        try check(laptop.rows(), equals: phone.rows())
     }
 
     @Test
@@ -79,8 +79,8 @@ import Testing
             let shown = try await device.queue.read { db in
                 try db.strings("SELECT id || code FROM parent ORDER BY id")
             }
-            #expect(shown == ["px"])
-            #expect(try device.engine.conflicts(in: "parent").map(\.key) == [[.text("q")]])
+            check(shown, equals: ["px"])
+            try check(device.engine.conflicts(in: "parent").map(\.key), equals: [[.text("q")]])
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
                 try await engine.syncOnce()
             }))
         try await second.engine.syncOnce()
-        #expect(hasEntered.withLock { $0 })
+        check(hasEntered.withLock { $0 })
         for device in [phone, first, second] {
             try await device.write("INSERT INTO parent VALUES ('\(device.name)', 1, NULL)")
         }
@@ -107,7 +107,7 @@ import Testing
             for device in [phone, first, second] { try await device.engine.syncOnce() }
         }
         for device in [phone, first, second] {
-            #expect(try device.rows().filter { $0.hasPrefix("parent") }.count == 3)
+            try check(device.rows().filter { $0.hasPrefix("parent") }.count, equals: 3)
         }
     }
 
@@ -124,16 +124,18 @@ import Testing
         let before = Set(objects.names)
         try await laptop.engine.syncOnce()
         let batches = Set(objects.names).subtracting(before).filter { $0.contains("/d/") }.sorted()
-        #expect(batches.count > 1)
-        let (last, all) = (try #require(batches.last), objects.all)
+        check(batches.count > 1)
+        let (last, all) = (try require(batches.last), objects.all)
         objects.set(last, nil)
         let tablet = try WorldDevice("d2", objects)
         try await tablet.write("INSERT INTO parent VALUES ('tablet', 1, NULL)")
         try await tablet.join(phone)
         try await phone.engine.syncOnce()
-        for device in [phone, tablet] { #expect(try device.rows() == ["parent 'tablet' '1' NULL"]) }
+        for device in [phone, tablet] {
+            try check(device.rows(), equals: ["parent 'tablet' '1' NULL"])
+        }
         objects.set(last, all[last])
         for device in [phone, tablet, laptop] { try await device.engine.syncOnce() }
-        for device in [phone, tablet, laptop] { #expect(try device.rows().count == 3001) }
+        for device in [phone, tablet, laptop] { try check(device.rows().count, equals: 3001) }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import SyncWorlds
 
 /// Apps whose schema changes while their devices sync, some of them later than others.
-@Suite struct SyncMigrationTests {
+struct SyncMigrationTests {
     private let objects = WorldObjects()
 
     /// A device with a version of the app.
@@ -97,15 +97,15 @@ import Testing
         try phone.write("INSERT INTO note VALUES ('d', 'after')")
         try await settle(phone, laptop)
         for device in [phone, laptop] {
-            #expect(
-                try device.rows("SELECT id || ' ' || text FROM note ORDER BY id")
-                    == ["a before", "c between", "d after"])
+            try check(
+                device.rows("SELECT id || ' ' || text FROM note ORDER BY id"),
+                equals: ["a before", "c between", "d after"])
         }
         try laptop.write("UPDATE note SET mood = 'kept' WHERE id = 'a'")
         try laptop.upgrade(Self.second("ALTER TABLE note DROP COLUMN mood"), Self.note)
         try laptop.write("UPDATE note SET text = 'last' WHERE id = 'a'")
         try await settle(phone, laptop)
-        #expect(try phone.rows("SELECT text FROM note WHERE id = 'a'") == ["last"])
+        try check(phone.rows("SELECT text FROM note WHERE id = 'a'"), equals: ["last"])
     }
 
     @Test func `a table that a step makes anew is captured as before`() async throws {
@@ -121,9 +121,9 @@ import Testing
             writing: "UPDATE note SET mood = 'between' WHERE id = 'a'", Self.note)
         try phone.write("INSERT INTO note (id, text) VALUES ('c', 'c')")
         try await settle(phone, laptop)
-        #expect(
-            try laptop.rows("SELECT id || mood FROM note ORDER BY id")
-                == ["abetween", "bcalm", "cx"])
+        try check(
+            laptop.rows("SELECT id || mood FROM note ORDER BY id"),
+            equals: ["abetween", "bcalm", "cx"])
     }
 
     @Test func `a step that is not sent does not win over later edits of others`()
@@ -142,10 +142,10 @@ import Testing
         try laptop.upgrade(migrations, Self.note)
         try await settle(phone, laptop)
         for device in [phone, laptop] {
-            #expect(
-                try device.rows("SELECT id || mood || colour FROM note ORDER BY id")
-                    == ["agladred", "bnewwhite"])
-            #expect(try device.engine.conflicts().isEmpty)
+            try check(
+                device.rows("SELECT id || mood || colour FROM note ORDER BY id"),
+                equals: ["agladred", "bnewwhite"])
+            try check(device.engine.conflicts().isEmpty)
         }
     }
 
@@ -154,14 +154,14 @@ import Testing
         let migrations = Self.second("UPDATE note SET mood = upper(mood)")
         try phone.upgrade(migrations, Self.note)
         try await settle(phone, laptop)
-        #expect(try laptop.rows("SELECT DISTINCT mood FROM note") == ["CALM"])
+        try check(laptop.rows("SELECT DISTINCT mood FROM note"), equals: ["CALM"])
         // By an older version, after the step.
         try laptop.write("UPDATE note SET mood = 'late' WHERE id = 'a'")
         try await settle(laptop, phone)
         try laptop.upgrade(migrations, Self.note)
         try await settle(laptop, phone)
         for device in [phone, laptop] {
-            #expect(try device.rows("SELECT mood FROM note ORDER BY id") == ["LATE", "CALM"])
+            try check(device.rows("SELECT mood FROM note ORDER BY id"), equals: ["LATE", "CALM"])
         }
     }
 
@@ -183,7 +183,7 @@ import Testing
         try laptop.upgrade(
             Self.second("ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'none'"), Self.note)
         try await settle(phone, laptop)
-        #expect(try laptop.rows("SELECT DISTINCT colour FROM note") == ["phone"])
+        try check(laptop.rows("SELECT DISTINCT colour FROM note"), equals: ["phone"])
     }
 
     @Test func `a column that was renamed is the same one on devices that are behind`()
@@ -199,7 +199,7 @@ import Testing
         try await laptop.engine.syncOnce()
         try phone.write("INSERT INTO note VALUES ('y', 'same', 'phone')")
         try await settle(phone, laptop)
-        #expect(try phone.rows("SELECT id FROM note WHERE text = 'same'") == ["x"])
+        try check(phone.rows("SELECT id FROM note WHERE text = 'same'"), equals: ["x"])
 
         try phone.write("UPDATE note SET mood = 'unsent' WHERE id = 'a'")
         try phone.upgrade(migrations, add)
@@ -209,7 +209,7 @@ import Testing
         try await settle(phone, laptop)
         let feelings = "SELECT id || ' ' || feeling FROM note ORDER BY id"
         let expected = ["a unsent", "b laptop", "c phone", "d laptop", "x laptop"]
-        #expect(try phone.rows(feelings) == expected)
+        try check(phone.rows(feelings), equals: expected)
 
         // From the rows of the older version, which has no values under the former name.
         let tablet = try Device("tablet", objects, Self.note)
@@ -217,16 +217,16 @@ import Testing
         try await tablet.engine.join(
             try await laptop.engine.invite(.once), deviceName: "tablet", localRows: .keep)
         try await settle(tablet)
-        #expect(try tablet.rows(feelings) == expected)
+        try check(tablet.rows(feelings), equals: expected)
 
         try laptop.write("UPDATE note SET mood = 'last' WHERE id = 'b'")
         try laptop.upgrade(migrations, add)
         try laptop.write("DELETE FROM note WHERE id = 'x'")
         try await settle(phone, laptop)
         for device in [phone, laptop] {
-            #expect(
-                try device.rows(feelings)
-                    == ["a unsent", "b last", "c phone", "d laptop", "y phone"])
+            try check(
+                device.rows(feelings),
+                equals: ["a unsent", "b last", "c phone", "d laptop", "y phone"])
         }
     }
 
@@ -260,6 +260,6 @@ import Testing
         try phone.upgrade(Self.first, Self.note)
         try phone.write("UPDATE note SET text = 'after' WHERE id = 'b'")
         try await settle(phone, laptop)
-        #expect(try laptop.rows("SELECT text FROM note ORDER BY id") == ["before", "after"])
+        try check(laptop.rows("SELECT text FROM note ORDER BY id"), equals: ["before", "after"])
     }
 }

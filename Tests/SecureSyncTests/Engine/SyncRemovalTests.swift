@@ -8,7 +8,7 @@ import TestSupport
 
 /// What a member can still do that was removed, with all that it had: its keys, its file, and the
 /// credentials of the store.
-@Suite(.timeLimit(.minutes(10))) struct SyncRemovalTests {
+struct SyncRemovalTests {
     private let group: AdversaryGroup
 
     init() async throws {
@@ -25,7 +25,7 @@ import TestSupport
 
     /// Whether any of the keys opens an object.
     private func opens(_ name: String, _ keys: GroupKeys) throws -> Bool {
-        let bytes = try #require(group.objects.read(name))
+        let bytes = try require(group.objects.read(name))
         for epoch in 1...keys.currentEpoch {
             let key = try keys.key(ofEpoch: epoch)
             if (try? SealedBatch(reading: bytes).open(key: key)) != nil { return true }
@@ -38,22 +38,22 @@ import TestSupport
         async throws
     {
         let keys = try await lastKeys()
-        #expect(keys.currentEpoch >= 2)
+        check(keys.currentEpoch >= 2)
         let all = group.ownNames.filter { !$0.dropFirst(32).hasPrefix("/m/") }
-        let border = try #require(group.ownNames.firstIndex(where: isRemoval))
+        let border = try require(group.ownNames.firstIndex(where: isRemoval))
         var (before, after, parts) = (0, 0, 0)
         var readable: [SnapshotManifest] = []
         for name in all {
-            let isLate = try #require(group.ownNames.firstIndex(of: name)) > border
+            let isLate = try require(group.ownNames.firstIndex(of: name)) > border
             guard !name.dropFirst(32).hasPrefix("/p/") else {
                 // Rows have no key of their own: the manifest names it, and the frames need it.
                 if isLate { parts += 1 }
                 continue
             }
-            #expect(try opens(name, keys) != isLate, "\(name.dropFirst(32))")
+            try check(opens(name, keys) != isLate, "\(name.dropFirst(32))")
             if isLate { after += 1 } else { before += 1 }
             let object = try? SealedObject(
-                reading: try #require(group.objects.read(name)), .snapshot)
+                reading: try require(group.objects.read(name)), .snapshot)
             if let object, isLate {
                 let own = try await group.chain(
                     of: group.anna, AdversaryGroup.id(of: group.anna), in: group.ownNames
@@ -63,17 +63,17 @@ import TestSupport
                     try SnapshotManifest(decoding: content, number: object.header.number))
             }
         }
-        #expect(before > 5 && after > 10 && parts > 0)
+        check(before > 5 && after > 10 && parts > 0)
         for rows in readable.map(\.rows) {
             for (index, _) in rows.parts.enumerated() {
                 let name = SyncNames.snapshotPart(
                     group: keys.group, rows: rows.name, part: UInt64(index + 1))
-                let created = try #require(group.ownNames.firstIndex(of: name))
+                let created = try require(group.ownNames.firstIndex(of: name))
                 guard created > border else { continue }
                 for epoch in 1...keys.currentEpoch {
                     #expect(throws: (any Error).self) {
                         try SnapshotPart.read(
-                            try #require(group.objects.read(name)), number: index + 1, of: rows,
+                            try require(group.objects.read(name)), number: index + 1, of: rows,
                             group: keys.group, key: try keys.key(ofEpoch: epoch)
                         ) { _ in Issue.record("\(name) is read") }
                     }
@@ -88,13 +88,13 @@ import TestSupport
         let known = try group.chain(of: group.ruth, group.ruthID, in: group.ownNames)
         await #expect(throws: SyncError.notAMember) { try await known.keys() }
         let state = await known.state
-        #expect(state.removed[group.ruthID] != nil)
+        check(state.removed[group.ruthID] != nil)
         let added = try await AdversaryGroup.id(of: group.dora)
-        #expect(try await known.name(of: added) == "")
-        let anna = try #require(state.everyone.first?.id)
-        #expect(try await known.name(of: anna) == group.anna.name)
+        try await check(known.name(of: added), equals: "")
+        let anna = try require(state.everyone.first?.id)
+        try await check(known.name(of: anna), equals: group.anna.name)
         await #expect(throws: SyncError.notAMember) { try await group.ruth.engine.syncOnce() }
-        #expect(try !group.ruth.rows().contains { $0.contains("after") })
+        try check(!group.ruth.rows().contains { $0.contains("after") })
     }
 
     @Test func `what it writes without knowing of its removal changes nothing on any member`()
@@ -103,7 +103,7 @@ import TestSupport
         let objects = WorldObjects(group.objects.all)
         let ruth = try WorldDevice(copyOf: group.ruth, "ruth", in: objects)
         // It is shown the store as it was before, and its engine goes on as that of a member.
-        let border = try #require(group.ownNames.firstIndex(where: isRemoval))
+        let border = try require(group.ownNames.firstIndex(where: isRemoval))
         ruth.store.show(
             Dictionary(uniqueKeysWithValues: group.ownNames[border...].map { ($0, Data?.none) }))
         for number in 0..<30 {
@@ -114,7 +114,7 @@ import TestSupport
             _ = try? await ruth.engine.syncOnce()
         }
         let late = objects.all.keys.filter { group.objects.read($0) == nil }
-        #expect(late.contains { $0.contains("/d/\(group.ruthID)/") })
+        check(late.contains { $0.contains("/d/\(group.ruthID)/") })
         try await expectUnchanged(objects)
     }
 
@@ -122,7 +122,7 @@ import TestSupport
         let objects = WorldObjects(group.objects.all)
         let keys = try await lastKeys()
         let log = group.names("/d/\(group.ruthID)", group.ownNames)
-        let last = try SealedBatch(reading: try #require(log.last.flatMap(objects.read)))
+        let last = try SealedBatch(reading: try require(log.last.flatMap(objects.read)))
         let forged = RowChange(
             table: "parent", key: [.text("key-canary")],
             life: .init(
@@ -140,11 +140,11 @@ import TestSupport
             previous = batch.hash
             let name = SyncNames.batch(
                 group: keys.group, member: group.ruthID, number: number)
-            #expect(objects.create(name, batch.bytes))
+            check(objects.create(name, batch.bytes))
         }
         // A snapshot without rows, of a group that has no other member.
-        let newest = try #require(group.names("/s/", group.ownNames).last)
-        let before = try SealedObject(reading: try #require(objects.read(newest)), .snapshot)
+        let newest = try require(group.names("/s/", group.ownNames).last)
+        let before = try SealedObject(reading: try require(objects.read(newest)), .snapshot)
         for number in (before.header.number + 1)...(before.header.number + 2) {
             var declaration = Declaration.first(of: group.ruthID)
             declaration.number = number
@@ -162,7 +162,7 @@ import TestSupport
                     epoch: keys.currentEpoch, previous: before.hash),
                 key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
             let name = SyncNames.snapshot(group: keys.group, number: number)
-            #expect(objects.create(name, object.bytes))
+            check(objects.create(name, object.bytes))
         }
         try await expectUnchanged(objects)
     }
@@ -173,7 +173,7 @@ import TestSupport
         let clean = WorldObjects(group.objects.all)
         let expected = try await settled(files, clean)
         let rows = try await settled(files, objects)
-        #expect(rows == expected)
+        check(rows, equals: expected)
     }
 
     /// Their rows after some more work, which are the same on all.
@@ -190,7 +190,7 @@ import TestSupport
         for _ in 0..<4 { for device in devices { try await device.engine.syncOnce() } }
         let rows = try devices.map { try $0.rows() }
         for other in rows.dropFirst() {
-            #expect(other == rows[0])
+            check(other, equals: rows[0])
         }
         return rows[0]
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// Snapshots in a group, and files that return or are copied after batches are gone: its devices
 /// write one after five batches, and remove what it replaces.
-@Suite struct SyncSnapshotTests {
+struct SyncSnapshotTests {
     private let objects = WorldObjects()
 
     @Test func `a device that was away while batches went loads the snapshot and keeps its edits`()
@@ -28,16 +28,16 @@ import Testing
         try await WorldDevice.writeSnapshots(phone)
 
         let report = try await laptop.engine.syncOnce()
-        #expect(report.hasLoadedSnapshot)
-        #expect(!report.hasForked)
+        check(report.hasLoadedSnapshot)
+        check(!report.hasForked)
         // Before it was known that a snapshot is needed.
-        #expect(report.sentBatches == 1)
+        check(report.sentBatches, equals: 1)
         try await phone.engine.syncOnce()
-        #expect(try laptop.rows() == phone.rows())
+        try check(laptop.rows(), equals: phone.rows())
         let names = try await phone.queue.read { db in
             try db.strings("SELECT id || ' ' || name || ' ' || ifnull(code, '-') FROM parent")
         }
-        #expect(Set(names) == ["a away meanwhile", "c new -"])
+        check(Set(names), equals: ["a away meanwhile", "c new -"])
     }
 
     @Test func `what a device edited while others deleted the row is in its conflicts`()
@@ -52,10 +52,10 @@ import Testing
         try await phone.write("DELETE FROM parent WHERE id = 'a'")
         try await WorldDevice.writeSnapshots(phone)
         try await laptop.engine.syncOnce()
-        let conflict = try #require(try laptop.engine.conflicts(in: "parent").first)
-        #expect(conflict.reason == .deleted)
-        #expect(conflict.values["name"] == .text("away"))
-        #expect(try laptop.rows() == phone.rows())
+        let conflict = try require(laptop.engine.conflicts(in: "parent").first)
+        check(conflict.reason, equals: .deleted)
+        check(conflict.values["name"], equals: .text("away"))
+        try check(laptop.rows(), equals: phone.rows())
     }
 
     @Test func `clocks are forgotten when all have applied what they are of`() async throws {
@@ -65,7 +65,7 @@ import Testing
         try await WorldDevice.writeSnapshots(devices[0], devices[1], devices[2])
         for device in devices { try await device.engine.syncOnce() }
         for device in devices {
-            #expect(try device.hasFloor())
+            try check(device.hasFloor())
             let clocks = try await device.queue.read { db in
                 let number = try db.int(
                     forQuery: "SELECT number FROM securestorage_sync_table WHERE name = 'parent'")
@@ -74,7 +74,7 @@ import Testing
                         forQuery: "SELECT count(*) FROM securestorage_sync_\($0)_\(number ?? 0)")
                 }
             }
-            #expect(clocks == [0, 0])
+            check(clocks, equals: [0, 0])
         }
     }
 
@@ -88,12 +88,12 @@ import Testing
         try await laptop.write("INSERT INTO parent VALUES ('laptop', 1, NULL)")
         try await WorldDevice.writeSnapshots(phone, laptop)
         let report = try await copy.engine.syncOnce()
-        #expect(report.hasForked)
+        check(report.hasForked)
         for device in [phone, laptop, copy, phone, laptop] { try await device.engine.syncOnce() }
-        #expect(try copy.rows() == phone.rows())
-        #expect(try laptop.rows() == phone.rows())
-        #expect(try copy.rows().contains { $0.contains("'copy'") })
-        #expect(try copy.rows().contains { $0.contains("'laptop'") })
+        try check(copy.rows(), equals: phone.rows())
+        try check(laptop.rows(), equals: phone.rows())
+        try check(copy.rows().contains { $0.contains("'copy'") })
+        try check(copy.rows().contains { $0.contains("'laptop'") })
     }
 
     @Test func `a copy that dies in any call and gets a new schema keeps what it has written`()
@@ -116,11 +116,11 @@ import Testing
             try copy.upgrade()
             try await copy.write("UPDATE setting SET more = 'later' WHERE name = '\(calls)'")
             for _ in 0..<3 { try await copy.engine.syncOnce() }
-            #expect(
-                try copy.rows().contains("setting '\(calls)' 1 'first' NULL 'later'"),
+            try check(
+                copy.rows().contains("setting '\(calls)' 1 'first' NULL 'later'"),
                 "after \(calls) calls")
         }
-        #expect(hasEnded)
+        check(hasEnded)
     }
 
     @Test func `what a copy edits again while it waits for its log arrives everywhere`()
@@ -147,7 +147,7 @@ import Testing
         }
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
         for calls in all {
-            #expect(try phone.rows().contains("parent '\(calls)' 'second' NULL"), "\(calls) calls")
+            try check(phone.rows().contains("parent '\(calls)' 'second' NULL"), "\(calls) calls")
         }
     }
 }

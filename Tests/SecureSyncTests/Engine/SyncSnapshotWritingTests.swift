@@ -9,7 +9,7 @@ import Testing
 
 /// How snapshots come about: while the app writes, while members go, and while the store answers
 /// late.
-@Suite struct SyncSnapshotWritingTests {
+struct SyncSnapshotWritingTests {
     private let objects = WorldObjects()
 
     private func write(_ device: WorldDevice, _ number: Int) async throws {
@@ -52,7 +52,7 @@ import Testing
             try await device.engine.invite(.once), deviceName: "other", localRows: .keep)
         device.store.watchCreations(.init())
         for _ in 0..<2 { for device in [device, other] { try await device.engine.syncOnce() } }
-        #expect(try other.rows() == device.rows())
+        try check(other.rows(), equals: device.rows())
     }
 
     @Test func `a device that has adopted a snapshot that does not count any more goes on`()
@@ -60,8 +60,8 @@ import Testing
     {
         let devices = try await WorldDevice.group(["d0", "d1", "d2", "d3"], in: objects)
         let (phone, laptop, ruth) = (devices[0], devices[1], devices[2])
-        let member = try #require(
-            try await phone.engine.members().first { $0.name == ruth.name })
+        let member = try await require(
+            phone.engine.members().first { $0.name == ruth.name })
         // The removal says which of her snapshots count, and another one comes before it is there.
         let (ruths, queue, laptops) = (ruth.engine, ruth.queue, laptop.engine)
         let hasWritten = Locked(false)
@@ -77,11 +77,11 @@ import Testing
                         try db.executeUpdate("REPLACE INTO setting VALUES ('d2', 0, ?, 0)", value)
                     }
                 } while try await !ruths.syncOnce().hasWrittenSnapshot && count < 20
-                #expect(count < 20)
+                check(count < 20)
                 try await laptops.syncOnce()
             }))
         try await phone.engine.remove(member)
-        #expect(hasWritten.withLock { $0 })
+        check(hasWritten.withLock { $0 })
         let others = [phone, laptop, devices[3]]
         for round in 0..<3 {
             for device in others {
@@ -90,7 +90,7 @@ import Testing
             }
         }
         for _ in 0..<2 { for device in others { try await device.engine.syncOnce() } }
-        for device in others { #expect(try device.rows() == phone.rows()) }
+        for device in others { try check(device.rows(), equals: phone.rows()) }
     }
 
     @Test func `the rows of a manifest that the store creates late are there`() async throws {
@@ -114,20 +114,20 @@ import Testing
                 }))
         await #expect(throws: SyncError.self) { try await untilSnapshot(phone) }
         try await phone.engine.syncOnce()
-        let made = try #require(late.withLock { $0 })
-        #expect(objects.read(made.name) == made.bytes)
+        let made = try require(late.withLock { $0 })
+        check(objects.read(made.name), equals: made.bytes)
         let laptop = try WorldDevice("laptop", objects)
         try await laptop.engine.join(
             try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
         try await laptop.engine.syncOnce()
-        #expect(try laptop.rows() == phone.rows())
+        try check(laptop.rows(), equals: phone.rows())
         // What has not come about leaves nothing.
         try await untilSnapshot(phone)
         try await untilSnapshot(phone)
         let names = try await phone.queue.read { db in
             try db.strings("SELECT hex(name) FROM securestorage_sync_draft")
         }
-        #expect(names == [])
+        check(names, equals: [])
     }
 
     @Test func `a row that grows beyond what one transaction may write is in snapshots`()
@@ -148,7 +148,7 @@ import Testing
         try await tablet.engine.join(
             try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .discard)
         try await tablet.engine.syncOnce()
-        #expect(try tablet.rows() == devices[0].rows())
+        try check(tablet.rows(), equals: devices[0].rows())
     }
 
     @Test func `a member whose clock is far behind keeps its log while it writes`() async throws {
@@ -158,11 +158,11 @@ import Testing
             for device in devices {
                 try await write(device, round)
                 let report = try await device.engine.syncOnce()
-                #expect(!report.hasForked && !report.hasLoadedSnapshot || round == 0)
+                check(!report.hasForked && !report.hasLoadedSnapshot || round == 0)
             }
         }
-        #expect(try phone.hasFloor())
-        #expect(try await phone.engine.members().count == 3)
+        try check(phone.hasFloor())
+        try await check(phone.engine.members().count, equals: 3)
     }
 
     @Test func `what a clock that was ahead has written does not keep a member from being heard`()
@@ -179,8 +179,8 @@ import Testing
         let engine = try SyncEngine(
             phone.queue, capture: Capture(WorldDevice.tables(.first)), store: phone.store,
             keyStore: phone.keyStore)
-        #expect(try await engine.syncOnce().sentBatches == 1)
-        #expect(try await engine.syncOnce().sentBatches == 0)
+        try await check(engine.syncOnce().sentBatches, equals: 1)
+        try await check(engine.syncOnce().sentBatches, equals: 0)
     }
 
     @Test func `a deletion that comes too late is in the conflicts of who made it`() async throws {
@@ -203,12 +203,12 @@ import Testing
                 try await device.engine.syncOnce()
             }
         }
-        #expect(try await laptop.engine.syncOnce().hasLoadedSnapshot)
+        try await check(laptop.engine.syncOnce().hasLoadedSnapshot)
         for device in [phone, laptop] { try await device.engine.syncOnce() }
-        #expect(try laptop.rows() == phone.rows())
-        let conflict = try #require(try laptop.engine.conflicts(in: "parent").first)
-        #expect(conflict.reason == .deletionLost)
-        #expect(conflict.key == [.text("a")])
-        #expect(conflict.values.isEmpty)
+        try check(laptop.rows(), equals: phone.rows())
+        let conflict = try require(laptop.engine.conflicts(in: "parent").first)
+        check(conflict.reason, equals: .deletionLost)
+        check(conflict.key, equals: [.text("a")])
+        check(conflict.values.isEmpty)
     }
 }

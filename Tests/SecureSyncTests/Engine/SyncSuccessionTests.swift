@@ -8,7 +8,7 @@ import Testing
 @testable import SyncWorlds
 
 /// A group that begins anew, in its store or in another one.
-@Suite struct SyncSuccessionTests {
+struct SyncSuccessionTests {
     private let objects = WorldObjects()
 
     private func group(_ names: String...) async throws -> [WorldDevice] {
@@ -49,12 +49,12 @@ import Testing
         // The desk never comes back.
         try await settle([devices[0], devices[1]])
         for device in devices[..<2] {
-            #expect(try parents(device) == ["a desk", "c phone", "d laptop"])
+            try check(parents(device), equals: ["a desk", "c phone", "d laptop"])
         }
         try await settle(devices)
-        #expect(try devices[2].rows() == devices[0].rows())
+        try check(devices[2].rows(), equals: devices[0].rows())
         let names = try await devices[2].engine.members().map(\.name)
-        #expect(Set(names) == ["phone", "laptop", "desk"])
+        check(Set(names), equals: ["phone", "laptop", "desk"])
     }
 
     @Test func `after a store was put back, what had been synced since comes from the devices`()
@@ -74,9 +74,9 @@ import Testing
         await #expect(throws: SyncError.self) { try await devices[1].engine.syncOnce() }
         try await tablet.engine.reset()
         try await settle(devices + [tablet])
-        #expect(try parents(devices[0]) == ["late 1", "new 1"])
-        #expect(try devices[1].rows() == devices[0].rows())
-        #expect(try tablet.rows() == devices[0].rows())
+        try check(parents(devices[0]), equals: ["late 1", "new 1"])
+        try check(devices[1].rows(), equals: devices[0].rows())
+        try check(tablet.rows(), equals: devices[0].rows())
     }
 
     @Test
@@ -94,7 +94,7 @@ import Testing
         objects.putBack(between)
         try await devices[1].engine.reset()
         try await settle([devices[2], devices[0], devices[1]])
-        for device in devices { #expect(try parents(device) == ["tablet 1"]) }
+        for device in devices { try check(parents(device), equals: ["tablet 1"]) }
     }
 
     @Test func `an old copy of a file does not go on in its member's log, and loses nothing`()
@@ -114,9 +114,9 @@ import Testing
         try await devices[1].engine.reset()
         // Before the phone, whose log in the new group is empty.
         try await settle([copy, devices[0], devices[1]])
-        for device in devices + [copy] { #expect(try parents(device) == ["copy 1"]) }
-        #expect(try copy.rows() == devices[0].rows())
-        #expect(try await devices[1].engine.members().count == 3)
+        for device in devices + [copy] { try check(parents(device), equals: ["copy 1"]) }
+        try check(copy.rows(), equals: devices[0].rows())
+        try await check(devices[1].engine.members().count, equals: 3)
     }
 
     @Test
@@ -138,11 +138,11 @@ import Testing
         try await phone.engine.reset()
         try await settle([laptop, phone, tablet])
         for device in [phone, tablet] {
-            #expect(try device.rows() == laptop.rows())
-            #expect(try parents(device).contains("unsent 1"))
+            try check(device.rows(), equals: laptop.rows())
+            try check(parents(device).contains("unsent 1"))
         }
         let edit = try parents(laptop).contains("sent 2")
-        #expect(try edit || laptop.engine.conflicts(in: "parent").count == 1)
+        try check(edit || laptop.engine.conflicts(in: "parent").count == 1)
     }
 
     @Test func `a group moves to another store, and who looks at the old one learns it`()
@@ -153,7 +153,7 @@ import Testing
         try await devices[1].engine.syncOnce()
         let moved = WorldObjects()
         try await devices[0].engine.moveGroup(to: WorldStore(moved))
-        #expect(try parents(devices[0]) == ["a laptop"])
+        try check(parents(devices[0]), equals: ["a laptop"])
         try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
         try await devices[1].write("INSERT INTO parent VALUES ('c', 'laptop', NULL)")
@@ -164,9 +164,9 @@ import Testing
             keyStore: devices[1].keyStore)
         try await engine.syncOnce()
         try await devices[0].engine.syncOnce()
-        #expect(try parents(devices[0]) == ["a laptop", "b phone", "c laptop"])
-        #expect(try devices[1].rows() == devices[0].rows())
-        #expect(objects.names.allSatisfy { !moved.names.contains($0) || $0.contains("/m/") })
+        try check(parents(devices[0]), equals: ["a laptop", "b phone", "c laptop"])
+        try check(devices[1].rows(), equals: devices[0].rows())
+        check(objects.names.allSatisfy { !moved.names.contains($0) || $0.contains("/m/") })
     }
 
     @Test func `a device that died in any call goes on, and nobody is left behind`() async throws {
@@ -177,7 +177,7 @@ import Testing
             devices[0].store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await devices[0].engine.reset()
-                #expect(calls > 10)
+                check(calls > 10)
                 return
             } catch is WorldStore.Killed {
                 try devices[0].killAndReopen()
@@ -186,8 +186,8 @@ import Testing
             try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
             try await devices[1].engine.reset()
             try await settle(devices)
-            #expect(try parents(devices[0]) == ["a laptop", "b phone"], "\(calls)")
-            #expect(try parents(devices[1]) == ["a laptop", "b phone"], "\(calls)")
+            try check(parents(devices[0]), equals: ["a laptop", "b phone"], "\(calls)")
+            try check(parents(devices[1]), equals: ["a laptop", "b phone"], "\(calls)")
             objects.putBack([:])
             calls += 1
         }
@@ -197,8 +197,8 @@ import Testing
         let devices = try await group("phone", "laptop", "ruth")
         let ruth = try WorldDevice(copyOf: devices[2], "ruth", in: objects)
         let before = objects.all
-        let member = try #require(
-            try await devices[0].engine.members().first { $0.name == "ruth" })
+        let member = try await require(
+            devices[0].engine.members().first { $0.name == "ruth" })
         try await devices[0].engine.remove(member)
         try await settle(Array(devices[..<2]))
         // It is shown the store as it was.
@@ -207,11 +207,11 @@ import Testing
                 uniqueKeysWithValues: objects.names.filter { before[$0] == nil }
                     .map { ($0, Data?.none) }))
         try await ruth.engine.reset()
-        #expect(objects.names.contains { $0.contains("/m/n") })
+        check(objects.names.contains { $0.contains("/m/n") })
         try await devices[0].write("INSERT INTO parent VALUES ('a', 'phone', NULL)")
         try await settle(Array(devices[..<2]))
-        #expect(try parents(devices[1]) == ["a phone"])
-        #expect(try await devices[1].engine.members().map(\.name) == ["phone", "laptop"])
+        try check(parents(devices[1]), equals: ["a phone"])
+        try await check(devices[1].engine.members().map(\.name), equals: ["phone", "laptop"])
     }
 
     /// A phone that has removed Ruth, a laptop that did not hear of it before the store was put
@@ -219,8 +219,8 @@ import Testing
     private func groupThatBringsRuthBack() async throws -> [WorldDevice] {
         let devices = try await group("phone", "laptop", "ruth")
         let before = objects.all
-        let member = try #require(
-            try await devices[0].engine.members().first { $0.name == "ruth" })
+        let member = try await require(
+            devices[0].engine.members().first { $0.name == "ruth" })
         try await devices[0].engine.remove(member)
         objects.putBack(before)
         try await devices[1].engine.reset()
@@ -230,14 +230,15 @@ import Testing
     @Test func `a member that a new beginning brings back is removed again`() async throws {
         let devices = try await groupThatBringsRuthBack()
         try await settle(Array(devices[..<2]))
-        #expect(try await devices[1].engine.members().map(\.name).sorted() == ["laptop", "phone"])
+        try await check(
+            devices[1].engine.members().map(\.name).sorted(), equals: ["laptop", "phone"])
         await #expect(throws: SyncError.notAMember) { try await devices[2].engine.syncOnce() }
         // Its file knows nothing of its removal, and yet it can join again.
         try await devices[2].write("INSERT INTO parent VALUES ('a', 'ruth', NULL)")
         try await devices[2].engine.join(
             try await devices[1].engine.invite(.once), deviceName: "ruth", localRows: .keep)
         try await settle(devices)
-        #expect(try parents(devices[0]) == ["a ruth"])
+        try check(parents(devices[0]), equals: ["a ruth"])
     }
 
     @Test func `a device that dies while it removes a member again does it later`() async throws {
@@ -247,14 +248,14 @@ import Testing
             devices[0].store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await devices[0].engine.syncOnce()
-                #expect(calls > 10)
+                check(calls > 10)
                 return
             } catch is WorldStore.Killed {
                 try devices[0].killAndReopen()
             }
             try await settle(Array(devices[..<2]))
             let names = try await devices[1].engine.members().map(\.name).sorted()
-            #expect(names == ["laptop", "phone"], "after \(calls) calls")
+            check(names, equals: ["laptop", "phone"], "after \(calls) calls")
         }
         Issue.record("it never came to an end")
     }
@@ -271,11 +272,11 @@ import Testing
         // Neither has heard of the tablet's rows, and the laptop, which knows it, is gone.
         try await devices[0].engine.reset()
         let error = await #expect(throws: SyncError.self) { try await tablet.engine.syncOnce() }
-        #expect(error?.isTransient == true)
+        check(error?.isTransient, equals: true)
         try await tablet.engine.join(
             try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
         try await settle([tablet, devices[0]])
-        #expect(try parents(devices[0]) == ["a tablet"])
+        try check(parents(devices[0]), equals: ["a tablet"])
         await #expect(throws: SyncError.alreadyMember) {
             try await tablet.engine.createGroup(deviceName: "tablet")
         }
@@ -297,26 +298,26 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(reason.contains("begun anew"))
+        check(reason.contains("begun anew"))
         try await laptop.engine.join(recovery, deviceName: "laptop", localRows: .keep)
         try await settle([devices[0], laptop])
-        #expect(try parents(laptop) == ["a phone"])
+        try check(parents(laptop), equals: ["a phone"])
         let kinds = try await devices[0].engine.members().map(\.kind)
-        #expect(kinds.filter { $0 == .device }.count == 2)
-        #expect(kinds.filter { $0 == .recovery }.count == 1)
+        check(kinds.filter { $0 == .device }.count, equals: 2)
+        check(kinds.filter { $0 == .recovery }.count, equals: 1)
     }
 
     @Test func `a device that was removed, or has lost its keys, joins again`() async throws {
         let devices = try await group("phone", "laptop")
-        let member = try #require(
-            try await devices[0].engine.members().first { $0.name == "laptop" })
+        let member = try await require(
+            devices[0].engine.members().first { $0.name == "laptop" })
         try await devices[0].engine.remove(member)
         await #expect(throws: SyncError.notAMember) { try await devices[1].engine.syncOnce() }
         try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
         try await devices[1].engine.join(
             try await devices[0].engine.invite(.once), deviceName: "laptop", localRows: .keep)
         try await settle(devices)
-        #expect(try parents(devices[0]) == ["a laptop"])
+        try check(parents(devices[0]), equals: ["a laptop"])
 
         let engine = try SyncEngine(
             devices[1].queue, tables: WorldDevice.tables(.first), store: WorldStore(objects),
@@ -327,7 +328,7 @@ import Testing
         try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
         try await engine.syncOnce()
-        #expect(try parents(devices[1]) == ["a laptop", "b phone"])
+        try check(parents(devices[1]), equals: ["a laptop", "b phone"])
         await #expect(throws: SyncError.alreadyMember) {
             try await engine.createGroup(deviceName: "new")
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncWorlds
 
 /// Two engines that work on one file at once, as an app and a command line beside it do.
-@Suite struct SyncTwoEnginesTests {
+struct SyncTwoEnginesTests {
     private let objects = WorldObjects()
 
     @Test func `two engines on one file send and apply everything, and stay one member`()
@@ -47,9 +47,9 @@ import Testing
             try await tasks.waitForAll()
         }
         for _ in 0..<3 { for engine in [other, first, second] { try await engine.syncOnce() } }
-        #expect(try phone.rows() == server.rows())
-        #expect(try phone.rows().count == 120)
-        #expect(try await phone.engine.members().count == 2)
+        try check(phone.rows(), equals: server.rows())
+        try check(phone.rows().count, equals: 120)
+        try await check(phone.engine.members().count, equals: 2)
         await queue.close()
     }
 
@@ -59,17 +59,17 @@ import Testing
         let database = try TemporaryDatabase()
         let url = database.url
         var first = try await EngineLock.take(beside: url, patience: .zero)
-        try #require(first != nil)
+        try require(first != nil)
         await #expect(throws: SyncError.otherEngine) {
             _ = try await EngineLock.take(beside: url, patience: .milliseconds(50))
         }
         let second = Task { try await EngineLock.take(beside: url, patience: .seconds(60)) != nil }
         try await Task.sleep(for: .milliseconds(50))
         first = nil
-        #expect(try await second.value)
+        try await check(second.value)
         // The last one removes the lock's file.
         let folder = url.deletingLastPathComponent().path
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        try check(FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
     @Test func `an engine whose lock's file was removed leaves the next one's in its place`()
@@ -78,10 +78,10 @@ import Testing
         let database = try TemporaryDatabase()
         let (url, path) = (database.url, database.path + "-sync")
         var first = try await EngineLock.take(beside: url, patience: .zero)
-        try #require(first != nil)
+        try require(first != nil)
         unlink(path)
         let second = try await EngineLock.take(beside: url, patience: .zero)
-        try #require(second != nil)
+        try require(second != nil)
         first = nil
         await #expect(throws: SyncError.otherEngine) {
             _ = try await EngineLock.take(beside: url, patience: .zero)
@@ -95,12 +95,12 @@ import Testing
     {
         let database = try TemporaryDatabase()
         try Data().write(to: database.url)
-        #expect(chown(database.path, 65534, 65534) == 0)
-        #expect(chmod(database.path, 0o640) == 0)
+        check(chown(database.path, 65534, 65534), equals: 0)
+        check(chmod(database.path, 0o640), equals: 0)
         let lock = try await EngineLock.take(beside: database.url, patience: .zero)
         var status = stat()
-        #expect(stat(database.path + "-sync", &status) == 0)
-        #expect((status.st_uid, status.st_gid, status.st_mode & 0o777) == (65534, 65534, 0o640))
+        check(stat(database.path + "-sync", &status), equals: 0)
+        check((status.st_uid, status.st_gid, status.st_mode & 0o777) == (65534, 65534, 0o640))
         withExtendedLifetime(lock) {}
     }
 
@@ -110,22 +110,22 @@ import Testing
     {
         let database = try TemporaryDatabase()
         try Data().write(to: database.url)
-        #expect(chown(database.path, 65534, 65534) == 0)
+        check(chown(database.path, 65534, 65534), equals: 0)
         let secret = database.url.deletingLastPathComponent().appendingPathComponent("secret")
         try Data("root's".utf8).write(to: secret)
-        #expect(chmod(secret.path, 0o600) == 0)
+        check(chmod(secret.path, 0o600), equals: 0)
         func place(_ make: (String, String) -> Int32) async throws {
-            #expect(make(secret.path, database.path + "-sync") == 0)
+            check(make(secret.path, database.path + "-sync"), equals: 0)
             let lock = try? await EngineLock.take(beside: database.url, patience: .zero)
             var status = stat()
-            #expect(stat(secret.path, &status) == 0)
-            #expect((status.st_uid, status.st_mode & 0o777) == (0, 0o600))
+            check(stat(secret.path, &status), equals: 0)
+            check((status.st_uid, status.st_mode & 0o777) == (0, 0o600))
             withExtendedLifetime(lock) {}
             unlink(database.path + "-sync")
         }
         try await place { link($0, $1) }
         try await place { symlink($0, $1) }
         try await place { _, path in mkfifo(path, 0o666) }
-        #expect(try Data(contentsOf: secret) == Data("root's".utf8))
+        try check(Data(contentsOf: secret), equals: Data("root's".utf8))
     }
 }

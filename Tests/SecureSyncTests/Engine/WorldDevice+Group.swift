@@ -1,5 +1,6 @@
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
 @testable import SyncWorlds
@@ -55,6 +56,6 @@ extension WorldDevice {
                 if try await device.engine.syncOnce().hasWrittenSnapshot { hasWritten += 1 }
             }
         }
-        #expect(hasWritten == 3)
+        check(hasWritten, equals: 3)
     }
 }

@@ -2,9 +2,10 @@ import Foundation
 import SecureStorage
 import SecureSync
 import SyncTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct DeviceWorldClockTests {
+struct DeviceWorldClockTests {
     private let world: DeviceWorld
 
     init() {
@@ -50,7 +51,7 @@ import Testing
         for device in order { try set(device.name, on: device) }
         try await world.settle()
         try world.requireEqual()
-        #expect(try texts() == [order[1].name, order[1].name])
+        try check(texts(), equals: [order[1].name, order[1].name])
     }
 
     @Test func `a lost update shows in the conflicts, with its time`() async throws {
@@ -65,13 +66,13 @@ import Testing
         phone.isOffline = false
         try await world.settle()
         try world.requireEqual()
-        #expect(try texts() == ["butter", "butter"])
+        try check(texts(), equals: ["butter", "butter"])
         for device in world.devices {
-            let conflict = try #require(try device.engine.conflicts(in: "note").first)
-            #expect(conflict.values == ["text": .text("cream")])
-            #expect(conflict.reason == .overwritten)
-            let late = try #require(conflict.writtenAt).timeIntervalSince(before)
-            #expect((0...1).contains(late), "\(late) seconds")
+            let conflict = try require(device.engine.conflicts(in: "note").first)
+            check(conflict.values, equals: ["text": .text("cream")])
+            check(conflict.reason, equals: .overwritten)
+            let late = try require(conflict.writtenAt).timeIntervalSince(before)
+            check((0...1).contains(late), "\(late) seconds")
         }
     }
 
@@ -80,17 +81,17 @@ import Testing
     {
         let (phone, laptop) = try await pair()
         phone.clockError = .seconds(86_400)
-        #expect(phone.clockError == .seconds(86_400))
+        check(phone.clockError, equals: .seconds(86_400))
         try set("cream", on: phone)
         world.advance(by: .seconds(60))
         try set("butter", on: laptop)
         try await world.settle()
-        #expect(try texts() == ["cream", "cream"])
+        try check(texts(), equals: ["cream", "cream"])
         // In knowledge of it: whatever the clocks say.
         try set("cheese", on: laptop)
         try await world.settle()
-        #expect(try texts() == ["cheese", "cheese"])
-        #expect(try phone.engine.conflicts().map(\.values) == [["text": .text("butter")]])
+        try check(texts(), equals: ["cheese", "cheese"])
+        try check(phone.engine.conflicts().map(\.values), equals: [["text": .text("butter")]])
     }
 
     @Test func `a clock that is set right leaves the time of what was written before`()
@@ -103,20 +104,20 @@ import Testing
         world.advance(by: .seconds(60))
         try set("butter", on: laptop)
         try await world.settle()
-        #expect(try texts() == ["cream", "cream"])
+        try check(texts(), equals: ["cream", "cream"])
     }
 
     @Test func `time stands still but for commits and what a test says`() async throws {
-        #expect(world.now == DeviceWorld.defaultStart)
+        check(world.now, equals: DeviceWorld.defaultStart)
         let (phone, _) = try await pair()
         let before = world.now
         try await Task.sleep(for: .milliseconds(20))
-        #expect(world.now == before)
+        check(world.now, equals: before)
         try set("cream", on: phone)
-        #expect(world.now.timeIntervalSince(before) < 0.0015)
-        #expect(world.now > before)
+        check(world.now.timeIntervalSince(before) < 0.0015)
+        check(world.now > before)
         world.advance(by: .seconds(-5))
-        #expect(world.now < before)
+        check(world.now < before)
     }
 
     @Test func `a device that was away for months has the newest rows afterwards`() async throws {
@@ -127,12 +128,12 @@ import Testing
             try set("day \(day)", on: phone)
             try await phone.syncOnce()
         }
-        let heard = try #require(
-            try await phone.engine.members().first { $0.name == "laptop" }?.lastHeard)
-        #expect(world.now.timeIntervalSince(heard) > 199 * 86_400)
+        let heard = try await require(
+            phone.engine.members().first { $0.name == "laptop" }?.lastHeard)
+        check(world.now.timeIntervalSince(heard) > 199 * 86_400)
         laptop.isOffline = false
         try await world.settle()
         try world.requireEqual()
-        #expect(try texts() == ["day 199", "day 199"])
+        try check(texts(), equals: ["day 199", "day 199"])
     }
 }

@@ -2,9 +2,10 @@ import Foundation
 import SecureStorage
 import SecureSync
 import SyncTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct DeviceWorldTests {
+struct DeviceWorldTests {
     private let world: DeviceWorld
 
     init() {
@@ -49,10 +50,10 @@ import Testing
 
     @Test func `two devices have the same rows when the world has settled`() async throws {
         let devices = try await devices("phone", "laptop")
-        #expect(try text(devices[1]) == "milk")
-        #expect(world.devices.map(\.name) == ["phone", "laptop"])
+        try check(text(devices[1]), equals: "milk")
+        check(world.devices.map(\.name), equals: ["phone", "laptop"])
         let members = try await devices[0].engine.members()
-        #expect(members.map(\.name) == ["phone", "laptop"])
+        check(members.map(\.name), equals: ["phone", "laptop"])
     }
 
     @Test func `three devices write at once, and what each wrote is everywhere`() async throws {
@@ -67,9 +68,9 @@ import Testing
         try await world.settle()
         try world.requireEqual()
         for device in devices {
-            #expect(
-                try number(device, "SELECT count(*) FROM note WHERE text <> 'cream' OR done = 1")
-                    == 4)
+            try check(
+                number(device, "SELECT count(*) FROM note WHERE text <> 'cream' OR done = 1"),
+                equals: 4)
         }
     }
 
@@ -83,7 +84,7 @@ import Testing
         try await devices[1].syncOnce()
         let error = #expect(throws: DeviceWorld.Failure.self) { try world.requireEqual() }
         let text = "\(String(describing: error)) \(String(reflecting: error))"
-        #expect(text.contains("\"note\"") && !text.contains("secret") && !text.contains("beef"))
+        check(text.contains("\"note\"") && !text.contains("secret") && !text.contains("beef"))
         // Only the ones that are asked for.
         try world.requireEqual([devices[1]])
         try await world.settle()
@@ -118,7 +119,7 @@ import Testing
         try await world.settle()
         try world.requireEqual()
         for device in world.devices {
-            #expect(try number(device, "SELECT count(*) FROM note") == 2)
+            try check(number(device, "SELECT count(*) FROM note"), equals: 2)
         }
     }
 
@@ -129,12 +130,12 @@ import Testing
         devices[1].isOffline = true
         try write(devices[0], "UPDATE note SET text = 'cream'")
         try await world.settle()
-        #expect(try text(devices[1]) == "milk")
+        try check(text(devices[1]), equals: "milk")
         let error = await #expect(throws: SyncError.self) { try await devices[1].syncOnce() }
-        #expect(error?.isTransient == true)
+        check(error?.isTransient, equals: true)
         devices[1].isOffline = false
         try await world.settle()
-        #expect(try text(devices[1]) == "cream")
+        try check(text(devices[1]), equals: "cream")
     }
 
     @Test func `nobody who is offline invites`() async throws {
@@ -150,13 +151,13 @@ import Testing
 
     @Test func `a removed device is left out`() async throws {
         let devices = try await devices("phone", "laptop")
-        let member = try #require(
-            try await devices[0].engine.members().first { $0.name == "laptop" })
+        let member = try await require(
+            devices[0].engine.members().first { $0.name == "laptop" })
         try await devices[0].engine.remove(member)
         try write(devices[0], "UPDATE note SET text = 'cream'")
         try await world.settle()
         try world.requireEqual()
-        #expect(try text(devices[1]) == "milk")
+        try check(text(devices[1]), equals: "milk")
         await #expect(throws: SyncError.notAMember) { try await devices[1].syncOnce() }
     }
 
@@ -167,11 +168,11 @@ import Testing
         try write(devices[1], "UPDATE note SET text = 'cream'")
         let engine = devices[1].engine
         try devices[1].restart()
-        #expect(devices[1].engine !== engine)
-        #expect(try text(devices[1]) == "cream")
+        check(devices[1].engine !== engine)
+        try check(text(devices[1]), equals: "cream")
         try await world.settle()
         try world.requireEqual()
-        #expect(try text(devices[0]) == "cream")
+        try check(text(devices[0]), equals: "cream")
     }
 
     @Test(arguments: [false, true])
@@ -187,9 +188,9 @@ import Testing
             } catch DeviceWorld.Failure.killed(device: "phone") { kills += 1 }
             try await world.settle()
             try world.requireEqual()
-            #expect(try text(devices[1]) == "phone \(call)")
+            try check(text(devices[1]), equals: "phone \(call)")
         }
-        #expect(kills > 3)
+        check(kills > 3)
     }
 
     @Test func `after a kill in another call the device is dead until it restarts`() async throws {
@@ -209,9 +210,9 @@ import Testing
         try write(copy, "INSERT INTO note VALUES ('c', 'clone', 0)")
         try await world.settle()
         try world.requireEqual()
-        #expect(try text(devices[1], "b") == "phone")
-        #expect(try text(devices[1], "c") == "clone")
-        #expect(try await devices[1].engine.members().count == 3)
+        try check(text(devices[1], "b"), equals: "phone")
+        try check(text(devices[1], "c"), equals: "clone")
+        try await check(devices[1].engine.members().count, equals: 3)
     }
 
     @Test func `a file that is put back to a backup has what others have, and sends on`()
@@ -222,11 +223,11 @@ import Testing
         try write(devices[0], "UPDATE note SET text = 'cream'")
         try await world.settle()
         try devices[0].restore(backup)
-        #expect(try text(devices[0]) == "milk")
+        try check(text(devices[0]), equals: "milk")
         try write(devices[0], "INSERT INTO note VALUES ('b', 'restored', 0)")
         try await world.settle()
         try world.requireEqual()
-        #expect(try text(devices[0]) == "cream")
-        #expect(try text(devices[1], "b") == "restored")
+        try check(text(devices[0]), equals: "cream")
+        try check(text(devices[1], "b"), equals: "restored")
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
 import SyncTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct InMemoryObjectStoreTests {
+struct InMemoryObjectStoreTests {
     @Test(arguments: StoreConformance.Check.allCases)
-    func `it keeps every promise of a store`(_ check: StoreConformance.Check) async throws {
+    func `it keeps every promise of a store`(_ promise: StoreConformance.Check) async throws {
         let store = InMemoryObjectStore()
-        try await StoreConformance(under: "test/\(check)/".lowercased()) { store }.run(check)
-        #expect(store.names.isEmpty)
+        try await StoreConformance(under: "test/\(promise)/".lowercased()) { store }.run(promise)
+        check(store.names.isEmpty)
     }
 }

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
 import SecureKeys
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// What somebody tries who can write into the store.
-@Suite struct ChainForgeryTests {
+struct ChainForgeryTests {
     /// The state after all objects, which are taken as a member takes them from a store.
     private func followed(_ objects: [Data]) throws -> MembershipState {
         var state = MembershipState()
@@ -48,9 +49,9 @@ import Testing
                 }
                 var state = before
                 try state.follow(bytes)
-                #expect(state.void == [UInt64(place) + 1], "entry \(place), byte \(index)")
-                #expect(state.active == before.active)
-                #expect(state.epoch == before.epoch)
+                check(state.void, equals: [UInt64(place) + 1], "entry \(place), byte \(index)")
+                check(state.active, equals: before.active)
+                check(state.epoch, equals: before.epoch)
             }
             // The rest of the chain was made after other bytes.
             guard place > 0 else { continue }
@@ -60,7 +61,7 @@ import Testing
                 try followed(objects)
             }
         }
-        #expect(count > 1500)
+        check(count > 1500)
     }
 
     @Test func `cut and lengthened entries are void`() throws {
@@ -73,8 +74,8 @@ import Testing
             for bytes in wrong {
                 var state = before
                 try state.follow(Data(bytes))
-                #expect(state.void.count == 1)
-                #expect(state.active == before.active)
+                check(state.void.count, equals: 1)
+                check(state.active, equals: before.active)
             }
         }
     }
@@ -87,10 +88,10 @@ import Testing
             + other.objects
         let before = chain.state
         for bytes in garbage { try chain.state.follow(bytes) }
-        #expect(chain.state.active == before.active)
-        #expect(chain.state.void.count == garbage.count)
+        check(chain.state.active, equals: before.active)
+        check(chain.state.void.count, equals: garbage.count)
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
-        #expect(chain.state.epoch == before.epoch + 1)
+        check(chain.state.epoch, equals: before.epoch + 1)
     }
 
     @Test func `what a removed member signs is void`() throws {
@@ -101,8 +102,8 @@ import Testing
         let before = chain.state
         try chain.state.follow(
             try chain.bytes(.add(try TestChain.record(.random()), key: Data()), by: phone))
-        #expect(chain.state.active == before.active)
-        #expect(chain.state.void == [4])
+        check(chain.state.active, equals: before.active)
+        check(chain.state.void, equals: [4])
     }
 
     @Test func `what breaks a rule is void, whoever signs it`() throws {
@@ -112,15 +113,15 @@ import Testing
             chain.state, chain.entry(.rotate(chain.epoch(number: 9)), by: writer.id)
         )
         try chain.state.follow(try entry.signed(by: writer))
-        #expect(chain.state.void == [3])
-        #expect(chain.state.epoch == before.epoch)
+        check(chain.state.void, equals: [3])
+        check(chain.state.epoch, equals: before.epoch)
         // An action that this version does not know, signed well.
         var content = chain.entry(.rotate(chain.epoch()), by: writer.id).content()
-        let index = try #require(content.firstRange(of: writer.id.bytes)?.upperBound)
+        let index = try require(content.firstRange(of: writer.id.bytes)?.upperBound)
         content[index] = 23
         let signature = try writer.signature(of: ChainEntry.message(content))
         try chain.state.follow(content + signature)
-        #expect(chain.state.void == [3, 4])
+        check(chain.state.void, equals: [3, 4])
     }
 
     @Test func `an entry of a member after another chain shows that the store lies`() throws {
@@ -144,11 +145,11 @@ import Testing
         let stranger = try MemberKeys.random().signature(of: ChainEntry.message(content))
         var state = chain.state
         try state.follow(content + stranger)
-        #expect(state.void == [2])
+        check(state.void, equals: [2])
         let signature = try chain.founder.signature(of: ChainEntry.message(content))
         state = chain.state
         #expect(throws: NewerFormat.self) { try state.follow(content + signature) }
-        #expect(state == chain.state)
+        check(state, equals: chain.state)
     }
 
     @Test func `a forged first entry is no group`() throws {
@@ -156,8 +157,8 @@ import Testing
         var state = MembershipState()
         #expect(throws: (any Error).self) { try state.follow(Data(count: 32)) }
         #expect(throws: (any Error).self) { try state.follow(Data()) }
-        #expect(state.count == 0)
+        check(state.count, equals: 0)
         try state.follow(chain.objects[0])
-        #expect(state.count == 1)
+        check(state.count, equals: 1)
     }
 }

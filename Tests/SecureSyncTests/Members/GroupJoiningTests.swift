@@ -1,12 +1,13 @@
 import Foundation
 import SecureKeys
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// Invitations, recovery codes, and entries whose answer was lost.
-@Suite struct GroupJoiningTests {
+struct GroupJoiningTests {
     @Test func `a device that joins reads the past, the names, and what the others sign`()
         async throws
     {
@@ -15,17 +16,17 @@ import Testing
         let old = try await phone.sealed("before")
         try await phone.group.rotate()
         let laptop = try await phone.inviting("laptop", store)
-        #expect(try await laptop.opened(old) == "before")
-        #expect(try await laptop.group.name(of: phone.member) == "Anna's phone")
+        try await check(laptop.opened(old), equals: "before")
+        try await check(laptop.group.name(of: phone.member), equals: "Anna's phone")
         try await phone.group.refresh()
-        #expect(try await phone.group.name(of: laptop.member) == "laptop")
+        try await check(phone.group.name(of: laptop.member), equals: "laptop")
 
         let (keys, others) = (try await phone.group.keys(), try await laptop.group.keys())
         let signature = try keys.sign(Data("message".utf8))
-        #expect(others.isValid(signature, for: Data("message".utf8), by: keys.member))
-        #expect(!others.isValid(signature, for: Data("massage".utf8), by: keys.member))
-        #expect(!others.isValid(signature, for: Data("message".utf8), by: others.member))
-        #expect(Set(others.writers) == [keys.member, others.member])
+        check(others.isValid(signature, for: Data("message".utf8), by: keys.member))
+        check(!others.isValid(signature, for: Data("massage".utf8), by: keys.member))
+        check(!others.isValid(signature, for: Data("message".utf8), by: others.member))
+        check(Set(others.writers), equals: [keys.member, others.member])
     }
 
     @Test func `an invitation for once lets one of two in`() async throws {
@@ -35,12 +36,12 @@ import Testing
         let code = invitation.code
         async let first = try? GroupDevice.joining(try SyncInvitation(code: code), "a", store)
         async let second = try? GroupDevice.joining(try SyncInvitation(code: code), "b", store)
-        #expect([await first, await second].filter { $0 != nil }.count == 1)
+        check([await first, await second].filter { $0 != nil }.count, equals: 1)
         await #expect(throws: SyncError.self) {
             try await GroupDevice.joining(invitation, "third", store)
         }
         try await phone.group.refresh()
-        #expect(await phone.group.state.devices.count == 2)
+        await check(phone.group.state.devices.count, equals: 2)
     }
 
     @Test func `the loser of a race for an invitation learns that it was used`() async throws {
@@ -59,7 +60,7 @@ import Testing
                 "it was used already, or withdrawn; ask for another one")
         ) { try await GroupDevice.joining(invitation, "slower", store) }
         try await phone.group.refresh()
-        #expect(await phone.group.state.devices.count == 2)
+        await check(phone.group.state.devices.count, equals: 2)
     }
 
     @Test func `a recovery code works often, until it is removed`() async throws {
@@ -69,10 +70,10 @@ import Testing
         _ = try await GroupDevice.joining(code, "a", store)
         _ = try await GroupDevice.joining(code, "b", store)
         try await phone.group.refresh()
-        let recovery = try #require(await phone.group.state.active.first { $0.kind == .recovery })
+        let recovery = try await require(phone.group.state.active.first { $0.kind == .recovery })
         try await phone.group.remove(TestChain.head(recovery.id))
         await #expect(throws: SyncError.self) { try await GroupDevice.joining(code, "c", store) }
-        #expect(await phone.group.state.devices.count == 3)
+        await check(phone.group.state.devices.count, equals: 3)
     }
 
     @Test func `another code finds no group`() async throws {
@@ -92,10 +93,10 @@ import Testing
         let first = try await SyncGroup.join(
             invitation, in: store, keyStore: keyStore, deviceName: "laptop")
         let again = try await GroupDevice.joining(invitation, "laptop", store, keyStore: keyStore)
-        #expect(await again.member == first.member)
+        await check(again.member, equals: first.member)
         _ = try await again.group.keys()
         try await phone.group.refresh()
-        #expect(await phone.group.state.devices.count == 2)
+        await check(phone.group.state.devices.count, equals: 2)
     }
 
     @Test func `a joining that was killed, and whose member was removed, begins again`()
@@ -108,7 +109,7 @@ import Testing
             code, in: store, keyStore: keyStore, deviceName: "laptop")
         try await phone.group.remove(TestChain.head(await first.member))
         let again = try await GroupDevice.joining(code, "laptop", store, keyStore: keyStore)
-        #expect(await again.member != first.member)
+        await check(again.member != first.member)
         _ = try await again.group.keys()
     }
 
@@ -118,9 +119,9 @@ import Testing
         store.losesAnswers.withLock { $0 = true }
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.rotate()
-        #expect(await phone.group.state.count == 4)
-        #expect(await phone.group.state.void.isEmpty)
+        await check(phone.group.state.count, equals: 4)
+        await check(phone.group.state.void.isEmpty)
         try await laptop.group.refresh()
-        #expect(try await laptop.group.keys().currentEpoch == 2)
+        try await check(laptop.group.keys().currentEpoch, equals: 2)
     }
 }

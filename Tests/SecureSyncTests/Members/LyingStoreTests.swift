@@ -1,19 +1,20 @@
 import Foundation
 import SecureKeys
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// A store that forges, hides, damages or repeats entries of the chain.
-@Suite struct LyingStoreTests {
+struct LyingStoreTests {
     @Test func `a group of the store's own is not the invitation's`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
         let invitation = try await phone.group.invite(.once)
         // The store knows the group's id, the public keys of the guest, and the genuine entry.
         let (id, guest) = (phone.group.id, MemberKeys(of: invitation.secret))
-        let genuine = try #require(store.all[store.chain[1]])
+        let genuine = try require(store.all[store.chain[1]])
         var forged = try TestChain(group: id)
         try forged.append(
             .add(try TestChain.record(guest, .invitation), key: Data(count: 81)),
@@ -27,7 +28,7 @@ import Testing
             await #expect(throws: SyncError.self) {
                 try await GroupDevice.joining(invitation, "laptop", lying)
             }
-            #expect(lying.chain.count == objects.count)
+            check(lying.chain.count, equals: objects.count)
         }
         // A group of another id that claims the same guest does not stand in the way.
         let other = try TestChain(group: Data(count: 16))
@@ -46,7 +47,7 @@ import Testing
         let phone = try await GroupDevice.founder(store)
         try await phone.group.rotate()
         try await phone.group.rotate()
-        let last = try #require(store.chain.last)
+        let last = try require(store.chain.last)
         store.set(last, nil)
         await #expect(
             throws: SyncError.storeHasForgotten(member: "chain", have: 3, found: 0)
@@ -93,13 +94,13 @@ import Testing
         }
         try await laptop.group.rotate()
         try await phone.group.refresh()
-        #expect(await phone.group.state.epoch == 2)
-        #expect(await phone.group.state.void == [4, 5, 6, 7])
-        #expect(await phone.group.entries.map(\.count).max() ?? 0 < 2000)
+        await check(phone.group.state.epoch, equals: 2)
+        await check(phone.group.state.void, equals: [4, 5, 6, 7])
+        await check(phone.group.entries.map(\.count).max() ?? 0 < 2000)
         let resumed = try SyncGroup(
             resuming: await phone.group.entries, as: await phone.member, in: store,
             keyStore: phone.keyStore)
-        #expect(await resumed.state == phone.group.state)
+        await check(resumed.state, equals: phone.group.state)
         try await resumed.refresh()
     }
 
@@ -110,23 +111,23 @@ import Testing
         let phone = try await GroupDevice.founder(store)
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.rotate()
-        let name = try #require(store.chain.last)
-        let genuine = try #require(store.all[name])
+        let name = try require(store.chain.last)
+        let genuine = try require(store.all[name])
         store.set(name, Data(genuine.reversed()))
         try await laptop.group.refresh()
-        #expect(await laptop.group.state.void == [4])
-        #expect(await laptop.group.state.lastEntry == 3)
+        await check(laptop.group.state.void, equals: [4])
+        await check(laptop.group.state.lastEntry, equals: 3)
         // After many of a stranger's, it is noticed with the next entry.
         for number in UInt64(5)..<20 {
             store.set(SyncNames.chainEntry(group: phone.group.id, number: number), Data([1]))
         }
         try await laptop.group.refresh()
-        #expect(await laptop.group.state.void.count == 16)
+        await check(laptop.group.state.void.count, equals: 16)
         store.set(name, genuine)
         try await phone.group.rotate()
         try await laptop.group.refresh()
-        #expect(await laptop.group.state == phone.group.state)
-        #expect(await laptop.group.state.epoch == 3)
+        await check(laptop.group.state, equals: phone.group.state)
+        await check(laptop.group.state.epoch, equals: 3)
     }
 
     @Test func `a hash does not pass for the entry that it is of`() async throws {
@@ -135,7 +136,7 @@ import Testing
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.rotate()
         let hidden = store.chain[3]
-        store.set(hidden, MembershipState.hash(of: try #require(store.all[hidden])))
+        store.set(hidden, MembershipState.hash(of: try require(store.all[hidden])))
         try await phone.group.rotate()
         await #expect(throws: SyncError.self) { try await laptop.group.refresh() }
     }
@@ -146,9 +147,9 @@ import Testing
         let invitation = try await phone.group.invite(.once)
         _ = try await GroupDevice.joining(invitation, "a canary's name", store)
         let everything = store.all.values.reduce(Data(), +)
-        #expect(everything.firstRange(of: Data("canary".utf8)) == nil)
-        #expect(everything.firstRange(of: Data("Anna".utf8)) == nil)
-        #expect(everything.firstRange(of: Data(invitation.code.utf8)) == nil)
-        #expect("\(invitation)" == "<redacted>")
+        check(everything.firstRange(of: Data("canary".utf8)) == nil)
+        check(everything.firstRange(of: Data("Anna".utf8)) == nil)
+        check(everything.firstRange(of: Data(invitation.code.utf8)) == nil)
+        check("\(invitation)", equals: "<redacted>")
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import SecureKeys
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
-@Suite struct MembershipStateTests {
+struct MembershipStateTests {
     @Test func `every kind of entry is read as it was written`() throws {
         var chain = try TestChain()
         let (phone, laptop) = (try chain.add(), try chain.add(.device, .writer))
@@ -23,16 +24,16 @@ import Testing
         try chain.append(.leave(TestChain.head(phone.id)), by: phone)
 
         for bytes in chain.objects {
-            #expect(try ChainEntry(reading: bytes).content() == bytes.dropLast(64))
+            try check(ChainEntry(reading: bytes).content(), equals: bytes.dropLast(64))
         }
         let state = chain.state
-        #expect(state.active.map(\.id) == [chain.founder.id, guest.id, copy.id])
-        #expect(state.everyone.count == 6)
-        #expect(state.removed[laptop.id] == TestChain.head(laptop.id, 5))
-        #expect(state.epoch == 3)
-        #expect(state.needsRotation)
-        #expect(state.origin(of: copy.id)?.author == laptop.id)
-        #expect(state.count == UInt64(chain.objects.count))
+        check(state.active.map(\.id), equals: [chain.founder.id, guest.id, copy.id])
+        check(state.everyone.count, equals: 6)
+        check(state.removed[laptop.id], equals: TestChain.head(laptop.id, 5))
+        check(state.epoch, equals: 3)
+        check(state.needsRotation)
+        check(state.origin(of: copy.id)?.author, equals: laptop.id)
+        check(state.count, equals: UInt64(chain.objects.count))
     }
 
     @Test func `all that follow the same objects come to the same state`() throws {
@@ -41,8 +42,8 @@ import Testing
         try chain.append(.rotate(chain.epoch()), by: phone)
         var state = MembershipState()
         for bytes in chain.objects { try state.follow(bytes) }
-        #expect(state == chain.state)
-        #expect(state.void.isEmpty)
+        check(state, equals: chain.state)
+        check(state.void.isEmpty)
     }
 
     // MARK: - Rules
@@ -63,30 +64,30 @@ import Testing
             return chain.refusal(try entry.signed(by: keys))
         }
         let byDevice = "a group is founded by its first device"
-        #expect(try refusal { _, _, _ in } == nil)
-        #expect(try refusal { record, _, _ in record.role = .writer } == byDevice)
-        #expect(try refusal { record, _, _ in record.nameEpoch = 2 } == byDevice)
-        #expect(try refusal { _, _, entry in entry.author = .random() } == byDevice)
-        #expect(
-            try refusal { record, _, _ in
+        try check(refusal { _, _, _ in } == nil)
+        try check(refusal { record, _, _ in record.role = .writer }, equals: byDevice)
+        try check(refusal { record, _, _ in record.nameEpoch = 2 }, equals: byDevice)
+        try check(refusal { _, _, entry in entry.author = .random() }, equals: byDevice)
+        try check(
+            refusal { record, _, _ in
                 (record.kind, record.mac) = (.recovery, Data(count: 32))
-            } == byDevice)
+            }, equals: byDevice)
         let firstKey = "the first key has the number 1"
-        #expect(try refusal { _, epoch, _ in epoch.number = 2 } == firstKey)
-        #expect(try refusal { _, epoch, _ in epoch.previous = Data([1]) } == firstKey)
-        #expect(
-            try refusal { _, epoch, _ in epoch.wrapped = [:] }
-                == "a new key is for each member, and for no other")
+        try check(refusal { _, epoch, _ in epoch.number = 2 }, equals: firstKey)
+        try check(refusal { _, epoch, _ in epoch.previous = Data([1]) }, equals: firstKey)
+        try check(
+            refusal { _, epoch, _ in epoch.wrapped = [:] },
+            equals: "a new key is for each member, and for no other")
 
         let chain = try TestChain()
-        #expect(
-            try chain.refusal(.found(try TestChain.record(keys), epoch), by: chain.founder)
-                == "a group is founded once")
+        try check(
+            chain.refusal(.found(try TestChain.record(keys), epoch), by: chain.founder),
+            equals: "a group is founded once")
         var empty = chain
         empty.state = MembershipState()
-        #expect(
-            try empty.refusal(.rotate(epoch), by: chain.founder)
-                == "a group is founded by its first device")
+        try check(
+            empty.refusal(.rotate(epoch), by: chain.founder),
+            equals: "a group is founded by its first device")
     }
 
     @Test func `an entry has its place in its group`() throws {
@@ -96,40 +97,40 @@ import Testing
             change(&entry)
             return chain.refusal(try entry.signed(by: chain.founder))
         }
-        #expect(try refusal { _ in } == nil)
-        #expect(try refusal { $0.number = 3 } == "it has another number")
-        #expect(
-            try refusal { $0.previous = Data(count: 32) } == "it does not follow the one before")
-        #expect(try refusal { $0.group = Data(count: 16) } == "it is of another group")
-        #expect(try refusal { $0.author = .random() } == "its author is no member")
+        try check(refusal { _ in } == nil)
+        try check(refusal { $0.number = 3 }, equals: "it has another number")
+        try check(
+            refusal { $0.previous = Data(count: 32) }, equals: "it does not follow the one before")
+        try check(refusal { $0.group = Data(count: 16) }, equals: "it is of another group")
+        try check(refusal { $0.author = .random() }, equals: "its author is no member")
     }
 
     @Test func `an entry is signed by its author`() throws {
         var chain = try TestChain()
         let phone = try chain.add()
         let entry = chain.entry(.rotate(chain.epoch()), by: chain.founder.id)
-        #expect(chain.refusal(try entry.signed(by: phone)) == "its signature is not valid")
+        check(chain.refusal(try entry.signed(by: phone)), equals: "its signature is not valid")
         // Without the prefix, a signature of something else could count.
         let content = entry.content()
         let plain = try chain.founder.signature(of: content)
-        #expect(chain.refusal(content + plain) == "its signature is not valid")
+        check(chain.refusal(content + plain), equals: "its signature is not valid")
     }
 
     @Test func `only an admin invites and removes`() throws {
         var chain = try TestChain()
         let (writer, other) = (try chain.add(.device, .writer), MemberKeys.random())
         let rule = "only an admin invites and removes"
-        #expect(
-            try chain.refusal(
-                .add(try TestChain.record(other, .device, .writer), key: Data()), by: writer)
-                == rule)
-        #expect(
-            try chain.refusal(
+        try check(
+            chain.refusal(
+                .add(try TestChain.record(other, .device, .writer), key: Data()), by: writer),
+            equals: rule)
+        try check(
+            chain.refusal(
                 .remove(
                     TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
-                by: writer) == rule)
-        #expect(try chain.refusal(.rotate(chain.epoch()), by: writer) == nil)
-        #expect(try chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
+                by: writer), equals: rule)
+        try check(chain.refusal(.rotate(chain.epoch()), by: writer) == nil)
+        try check(chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
     }
 
     @Test(arguments: [ChainEntry.Kind.invitation, .recovery])
@@ -140,16 +141,16 @@ import Testing
         func adding(_ kind: ChainEntry.Kind, _ role: ChainEntry.Role) throws -> String? {
             try chain.refusal(.add(try TestChain.record(new, kind, role), key: Data()), by: guest)
         }
-        #expect(try adding(.device, .admin) == rule)
-        #expect(try adding(.recovery, .writer) == rule)
-        #expect(try adding(.device, .writer) == nil)
-        #expect(try chain.refusal(.rotate(chain.epoch()), by: guest) == rule)
-        #expect(try chain.refusal(.leave(TestChain.head(guest.id)), by: guest) == rule)
-        #expect(
-            try chain.refusal(
+        try check(adding(.device, .admin), equals: rule)
+        try check(adding(.recovery, .writer), equals: rule)
+        try check(adding(.device, .writer) == nil)
+        try check(chain.refusal(.rotate(chain.epoch()), by: guest), equals: rule)
+        try check(chain.refusal(.leave(TestChain.head(guest.id)), by: guest), equals: rule)
+        try check(
+            chain.refusal(
                 .remove(
                     TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
-                by: guest) == rule)
+                by: guest), equals: rule)
     }
 
     @Test func `an invitation for once is used once, and needs a new key then`() throws {
@@ -160,19 +161,19 @@ import Testing
         }
         try chain.append(try adding(), by: often)
         try chain.append(try adding(), by: often)
-        #expect(!chain.state.needsRotation)
+        check(!chain.state.needsRotation)
         try chain.append(try adding(), by: once)
-        #expect(chain.state.needsRotation)
-        #expect(try chain.refusal(try adding(), by: once) == "its author is no member")
+        check(chain.state.needsRotation)
+        try check(chain.refusal(try adding(), by: once), equals: "its author is no member")
         // The next key is not for it.
         var epoch = chain.epoch()
-        #expect(epoch.wrapped[once.id] == nil)
+        check(epoch.wrapped[once.id] == nil)
         epoch.wrapped[once.id] = Data([1])
-        #expect(
-            try chain.refusal(.rotate(epoch), by: chain.founder)
-                == "a new key is for each member, and for no other")
+        try check(
+            chain.refusal(.rotate(epoch), by: chain.founder),
+            equals: "a new key is for each member, and for no other")
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
-        #expect(!chain.state.needsRotation)
+        check(!chain.state.needsRotation)
     }
 
     @Test func `a member is added once, with keys of its own`() throws {
@@ -183,19 +184,19 @@ import Testing
             try change(&record)
             return try chain.refusal(.add(record, key: Data()), by: chain.founder)
         }
-        #expect(try refusal { _ in } == nil)
-        #expect(try refusal { $0.id = phone.id } == "the member was added before")
+        try check(refusal { _ in } == nil)
+        try check(refusal { $0.id = phone.id }, equals: "the member was added before")
         let sameKeys = "another member has its keys"
-        #expect(try refusal { $0.keys.signing = try phone.publicKeys.signing } == sameKeys)
-        #expect(try refusal { $0.keys.agreement = try phone.publicKeys.agreement } == sameKeys)
-        #expect(try refusal { $0.nameEpoch = 2 } == "its name has no key yet")
-        #expect(try refusal { $0.nameEpoch = 0 } == "its name has no key yet")
-        #expect(try refusal { $0.mac = Data(count: 32) } == "no MAC")
-        #expect(try refusal { $0.sealedName = Data(count: 401) } == "a name is too long")
+        try check(refusal { $0.keys.signing = try phone.publicKeys.signing }, equals: sameKeys)
+        try check(refusal { $0.keys.agreement = try phone.publicKeys.agreement }, equals: sameKeys)
+        try check(refusal { $0.nameEpoch = 2 }, equals: "its name has no key yet")
+        try check(refusal { $0.nameEpoch = 0 }, equals: "its name has no key yet")
+        try check(refusal { $0.mac = Data(count: 32) }, equals: "no MAC")
+        try check(refusal { $0.sealedName = Data(count: 401) }, equals: "a name is too long")
 
         try chain.append(
             .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
-        #expect(try refusal { $0.id = phone.id } == "the member was added before")
+        try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
 
     @Test func `a copy goes on from its own log, with its role`() throws {
@@ -210,10 +211,10 @@ import Testing
                     try TestChain.record(new, kind, role), key: Data(), after: TestChain.head(log)),
                 by: phone)
         }
-        #expect(try forking(.device, .writer, phone.id) == nil)
-        #expect(try forking(.device, .admin, phone.id) == rule)
-        #expect(try forking(.recovery, .writer, phone.id) == rule)
-        #expect(try forking(.device, .writer, chain.founder.id) == rule)
+        try check(forking(.device, .writer, phone.id) == nil)
+        try check(forking(.device, .admin, phone.id), equals: rule)
+        try check(forking(.recovery, .writer, phone.id), equals: rule)
+        try check(forking(.device, .writer, chain.founder.id), equals: rule)
     }
 
     @Test func `a removal is of another member, and gives a key to those that remain`() throws {
@@ -226,21 +227,22 @@ import Testing
         }
         let other = "it removes one that is no other member"
         let epoch = chain.epoch(without: phone.id)
-        #expect(try removing(phone.id, epoch, by: phone) == other)
-        #expect(try removing(.random(), epoch, by: laptop) == other)
+        try check(removing(phone.id, epoch, by: phone), equals: other)
+        try check(removing(.random(), epoch, by: laptop), equals: other)
         let each = "a new key is for each member, and for no other"
-        #expect(try removing(phone.id, chain.epoch(), by: laptop) == each)
+        try check(removing(phone.id, chain.epoch(), by: laptop), equals: each)
         var fewer = epoch
         fewer.wrapped[laptop.id] = nil
-        #expect(try removing(phone.id, fewer, by: laptop) == each)
+        try check(removing(phone.id, fewer, by: laptop), equals: each)
         let next = "a new key has the next number"
-        #expect(try removing(phone.id, chain.epoch(number: 1), by: laptop) == next)
-        #expect(try removing(phone.id, chain.epoch(number: 3), by: laptop) == next)
-        #expect(try removing(phone.id, chain.epoch(previous: Data()), by: laptop) == next)
+        try check(removing(phone.id, chain.epoch(number: 1), by: laptop), equals: next)
+        try check(removing(phone.id, chain.epoch(number: 3), by: laptop), equals: next)
+        try check(removing(phone.id, chain.epoch(previous: Data()), by: laptop), equals: next)
 
         try chain.append(.remove(TestChain.head(phone.id), epoch), by: laptop)
-        #expect(try removing(phone.id, chain.epoch(), by: laptop) == other)
-        #expect(try chain.refusal(.rotate(chain.epoch()), by: phone) == "its author is no member")
+        try check(removing(phone.id, chain.epoch(), by: laptop), equals: other)
+        try check(
+            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
     }
 
     @Test func `open invitations go with the device that made them`() throws {
@@ -253,8 +255,8 @@ import Testing
         func joining(_ guest: MemberKeys) throws -> String? {
             try chain.refusal(.add(try TestChain.record(.random()), key: Data()), by: guest)
         }
-        #expect(try joining(known) == "its author is no member")
-        #expect(try joining(unknown) == nil)
+        try check(joining(known), equals: "its author is no member")
+        try check(joining(unknown) == nil)
     }
 
     @Test func `devices that a member has added stay when it goes`() throws {
@@ -262,39 +264,39 @@ import Testing
         let (phone, laptop) = (try chain.add(), MemberKeys.random())
         try chain.append(.add(try TestChain.record(laptop), key: Data()), by: phone)
         try chain.append(.leave(TestChain.head(phone.id)), by: phone)
-        #expect(chain.state.isActive(laptop.id))
-        #expect(chain.state.origin(of: laptop.id)?.author == phone.id)
+        check(chain.state.isActive(laptop.id))
+        check(chain.state.origin(of: laptop.id)?.author, equals: phone.id)
     }
 
     @Test func `a member leaves only itself, and the last admin stays`() throws {
         var chain = try TestChain()
-        #expect(
-            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder) == nil)
+        try check(
+            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder) == nil)
         let writer = try chain.add(.device, .writer)
-        #expect(
-            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: writer)
-                == "a member only leaves itself")
-        #expect(
-            try chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder)
-                == "the last admin stays while others do; invite another one first")
+        try check(
+            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: writer),
+            equals: "a member only leaves itself")
+        try check(
+            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder),
+            equals: "the last admin stays while others do; invite another one first")
         try chain.add()
         try chain.append(.leave(TestChain.head(chain.founder.id)), by: chain.founder)
-        #expect(chain.state.needsRotation)
+        check(chain.state.needsRotation)
     }
 
     @Test func `a group has at most 64 members`() throws {
         var chain = try TestChain()
         while chain.state.active.count < MembershipState.mostMembers { try chain.add() }
         let new = MemberKeys.random()
-        #expect(
-            try chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
-                == "a group has at most 64 members and open invitations")
+        try check(
+            chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder),
+            equals: "a group has at most 64 members and open invitations")
         let gone = chain.state.active[5].id
         try chain.append(
             .remove(TestChain.head(gone), chain.epoch(without: gone)), by: chain.founder)
-        #expect(
-            try chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
+        try check(
+            chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
                 == nil)
-        #expect(chain.objects.map(\.count).max() ?? 0 < 4000)
+        check(chain.objects.map(\.count).max() ?? 0 < 4000)
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
 import SecureKeys
 import SecureStoragePlatform
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// Copies, leaving, resuming, and changes at the same time.
-@Suite struct SyncGroupTests {
+struct SyncGroupTests {
     @Test func `a copy goes on as another member, with the same name and keys of its own`()
         async throws
     {
@@ -16,13 +17,13 @@ import Testing
         let copy = try SyncGroup(
             resuming: await phone.group.entries, as: old, in: store, keyStore: phone.keyStore)
         let new = try await copy.fork(after: TestChain.head(old))
-        #expect(new != old)
+        check(new != old)
         try await phone.group.refresh()
-        #expect(try await phone.group.name(of: new) == "Anna's phone")
-        #expect(try await phone.group.keys().writers == [old, new])
+        try await check(phone.group.name(of: new), equals: "Anna's phone")
+        try await check(phone.group.keys().writers, equals: [old, new])
         let (keys, message) = (try await copy.keys(), Data("message".utf8))
-        #expect(try await phone.group.keys().isValid(keys.sign(message), for: message, by: new))
-        #expect(keys.member == new)
+        try await check(phone.group.keys().isValid(keys.sign(message), for: message, by: new))
+        check(keys.member, equals: new)
         let resumed = try SyncGroup(
             resuming: await copy.entries, as: new, in: store, keyStore: phone.keyStore)
         _ = try await resumed.keys()
@@ -55,8 +56,8 @@ import Testing
         try await phone.group.refresh()
         try await phone.group.rotateIfNeeded()
         let state = await phone.group.state
-        #expect(state.wrappedKey(for: await laptop.member)?.epoch ?? 9 < state.epoch)
-        #expect(state.removed.keys.map { $0 } == [await laptop.member])
+        check(state.wrappedKey(for: await laptop.member)?.epoch ?? 9 < state.epoch)
+        check(state.removed.keys.map { $0 }, equals: [await laptop.member])
     }
 
     @Test func `changes at the same time all happen`() async throws {
@@ -73,9 +74,9 @@ import Testing
             try await tasks.waitForAll()
         }
         for device in [phone, laptop] { try await device.group.refresh() }
-        #expect(await phone.group.state == laptop.group.state)
-        #expect(await phone.group.state.epoch == 17)
-        #expect(await phone.group.state.void.isEmpty)
-        #expect(await phone.group.state.active.count == 18)
+        await check(phone.group.state, equals: laptop.group.state)
+        await check(phone.group.state.epoch, equals: 17)
+        await check(phone.group.state.void.isEmpty)
+        await check(phone.group.state.active.count, equals: 18)
     }
 }

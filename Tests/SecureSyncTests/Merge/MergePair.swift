@@ -37,6 +37,6 @@ final class MergePair {
     }
 
     func expect(_ sql: String, _ rows: [String?]) throws {
-        for file in [first, second] { #expect(try file.db.strings(sql) == rows) }
+        for file in [first, second] { try check(file.db.strings(sql), equals: rows) }
     }
 }

@@ -3,14 +3,14 @@ import SecureSync
 import TestSupport
 import Testing
 
-@Suite struct MergeTests {
+struct MergeTests {
     @Test func `what one member writes, the other has, and does not send it back`() throws {
         let pair = try MergePair()
         try pair.first.run(
             "INSERT INTO folder VALUES ('f', 'x'); INSERT INTO note VALUES ('n', 'f', 'hi')")
-        #expect(try pair.exchange().1.written == 2)
+        try check(pair.exchange().1.written, equals: 2)
         try pair.expect("SELECT text FROM note", ["hi"])
-        #expect(try pair.second.captured().isEmpty)
+        try check(pair.second.captured().isEmpty)
         try pair.second.run("UPDATE note SET text = 'you'")
         _ = try pair.exchange()
         try pair.expect("SELECT text FROM note", ["you"])
@@ -35,14 +35,14 @@ import Testing
         try pair.expect("SELECT id FROM folder", ["a"])
         for file in [pair.first, pair.second] {
             let parked = try file.capture.parkedRows(in: file.db)
-            #expect(parked.map(\.key) == [[.text("b")]])
-            #expect(parked.first?.standing == .duplicate)
-            #expect(parked.first?.blocker == [.text("a")])
+            check(parked.map(\.key), equals: [[.text("b")]])
+            check(parked.first?.standing, equals: .duplicate)
+            check(parked.first?.blocker, equals: [.text("a")])
         }
         try pair.first.run("UPDATE folder SET name = 'y'")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM folder ORDER BY id", ["a", "b"])
-        #expect(try pair.first.capture.parkedRows(in: pair.first.db).isEmpty)
+        try check(pair.first.capture.parkedRows(in: pair.first.db).isEmpty)
     }
 
     @Test func `a child whose parent was deleted elsewhere is kept, and returns with the parent`()
@@ -56,7 +56,7 @@ import Testing
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note", [])
         let parked = try pair.second.capture.parkedRows(in: pair.second.db)
-        #expect(parked.map(\.standing) == [.orphan])
+        check(parked.map(\.standing), equals: [.orphan])
         try pair.first.run("INSERT INTO folder VALUES ('f', 'again')")
         _ = try pair.exchange()
         try pair.expect("SELECT text FROM note", ["kept"])
@@ -85,13 +85,13 @@ import Testing
         _ = try pair.exchange()
         for file in [pair.first, pair.second] {
             let conflicts = try file.capture.conflicts(in: file.db, of: "NOTE")
-            #expect(conflicts.count == 1)
-            let conflict = try #require(conflicts.first)
-            let shown = try #require(try file.db.strings("SELECT text FROM note").first)
-            #expect(conflict.lost.values == [.text(shown == "one" ? "two" : "one")])
-            #expect(conflict.lost.columns == ["text"])
+            check(conflicts.count, equals: 1)
+            let conflict = try require(conflicts.first)
+            let shown = try require(file.db.strings("SELECT text FROM note").first)
+            check(conflict.lost.values, equals: [.text(shown == "one" ? "two" : "one")])
+            check(conflict.lost.columns, equals: ["text"])
             try file.capture.forget(conflict, in: file.db)
-            #expect(try file.capture.conflicts(in: file.db).isEmpty)
+            try check(file.capture.conflicts(in: file.db).isEmpty)
         }
     }
 
@@ -104,7 +104,7 @@ import Testing
         try pair.first.install()
         try pair.first.run(
             "INSERT INTO t VALUES ('new', 1, 2); UPDATE t SET b = 3 WHERE id = 'old'")
-        #expect(try pair.exchange().1.later == 2)
+        try check(pair.exchange().1.later, equals: 2)
         try pair.second.run(migration)
         try pair.second.restart()
         try pair.expect("SELECT id || b FROM t ORDER BY id", ["new2", "old3"])
@@ -116,13 +116,13 @@ import Testing
         try pair.first.run(migration)
         try pair.first.install()
         try pair.first.run("INSERT INTO t VALUES ('k', 1, 2)")
-        #expect(try pair.exchange().1.later == 1)
+        try check(pair.exchange().1.later, equals: 1)
         try pair.second.run("DELETE FROM t; INSERT INTO t VALUES ('k', 5)")
         _ = try pair.exchange()
         try pair.second.run(migration)
         try pair.second.restart()
         try pair.expect("SELECT a || b FROM t", ["57"])
-        #expect(try pair.second.clock(of: .text("k"))?.columns.isEmpty == true)
+        try check(pair.second.clock(of: .text("k"))?.columns.isEmpty, equals: true)
     }
 
     @Test(arguments: [
@@ -135,9 +135,9 @@ import Testing
         try pair.first.run(migration)
         try pair.first.install()
         try pair.first.run("INSERT INTO t VALUES ('k', 5, 2)")
-        #expect(try pair.exchange().1.later == 1)
+        try check(pair.exchange().1.later, equals: 1)
         // The row's clock is forgotten, so that nothing tells of its life.
-        let life = try #require(try pair.second.clock(of: .text("k"))).life
+        let life = try require(pair.second.clock(of: .text("k"))).life
         for file in [pair.first, pair.second] {
             try file.write {
                 try file.capture.forget(
@@ -151,7 +151,7 @@ import Testing
         let expected = [
             "DELETE FROM t WHERE id = 'k'": [], "REPLACE INTO t VALUES ('k', 6)": ["k67"],
         ][write, default: ["other57"]]
-        #expect(try pair.second.db.strings("SELECT id || a || b FROM t") == expected)
+        try check(pair.second.db.strings("SELECT id || a || b FROM t"), equals: expected)
         _ = try pair.exchange()
         try pair.expect("SELECT id || a || b FROM t", expected)
     }
@@ -171,7 +171,7 @@ import Testing
             try capture.install(in: other.db)
             _ = try capture.takeUpLater(in: other.db)
         }
-        #expect(try other.db.strings("SELECT text FROM note") == ["x"])
+        try check(other.db.strings("SELECT text FROM note"), equals: ["x"])
     }
 
     @Test func `columns that break a CHECK together park the row, whole`() throws {
@@ -184,8 +184,8 @@ import Testing
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM t", [])
         let parked = try pair.first.capture.parkedRows(in: pair.first.db)
-        #expect(parked.map(\.standing) == [.refused])
-        #expect(parked.first?.values == [.integer(4), .integer(2)])
+        check(parked.map(\.standing), equals: [.refused])
+        check(parked.first?.values, equals: [.integer(4), .integer(2)])
     }
 
     @Test func `a failed transaction leaves nothing`() throws {
@@ -199,8 +199,8 @@ import Testing
                 throw Stop()
             }
         }
-        #expect(try pair.second.db.strings("SELECT id FROM note") == [])
+        try check(pair.second.db.strings("SELECT id FROM note"), equals: [])
         try pair.second.write { _ = try pair.second.capture.apply(changes, in: pair.second.db) }
-        #expect(try pair.second.db.strings("SELECT id FROM note") == ["n"])
+        try check(pair.second.db.strings("SELECT id FROM note"), equals: ["n"])
     }
 }

@@ -139,7 +139,7 @@ final class MergeWorld {
             var values = Dictionary(uniqueKeysWithValues: zip(parked.columns, parked.values))
             values["id"] = parked.key[0]
             let name = MergeOracle.Name(table: parked.table, key: RowKey(parked.key))
-            #expect(rows[name] == nil, "a row is visible and parked")
+            check(rows[name] == nil, "a row is visible and parked")
             rows[name] = .init(values: values, standing: parked.standing)
         }
         return rows
@@ -162,7 +162,7 @@ final class MergeWorld {
                 "\(name.table) \(name.key.bytes): \(describe(found[name])), not \(describe(expected[name]))"
             )
         }
-        #expect(broken.isEmpty && differences.isEmpty, comment)
+        check(broken.isEmpty && differences.isEmpty, comment)
         for difference in differences.sorted().prefix(3) { print(comment, difference) }
         return broken.isEmpty && differences.isEmpty
     }

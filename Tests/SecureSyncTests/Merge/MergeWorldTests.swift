@@ -6,7 +6,7 @@ import Testing
 
 /// Random work of members that are merged in random orders; `SECURESTORAGE_MERGE_WORLDS` and
 /// `SECURESTORAGE_MERGE_FIRST` set how many seeds, and the first.
-@Suite struct MergeWorldTests {
+struct MergeWorldTests {
     private static func setting(_ name: String, _ standard: UInt64) -> UInt64 {
         ProcessInfo.processInfo.environment["SECURESTORAGE_MERGE_\(name)"].flatMap { UInt64($0) }
             ?? standard
@@ -21,7 +21,7 @@ import Testing
             guard try Self.run(seed, &met) else { return }
         }
         // Else the worlds say nothing of what they are made for.
-        #expect(met == [.refused, .orphan, .duplicate, .waiting, .visible])
+        check(met, equals: [.refused, .orphan, .duplicate, .waiting, .visible])
     }
 
     @Test func `a row without its parent that breaks a CHECK is refused, whatever came first`()
@@ -37,12 +37,12 @@ import Testing
         try world.write(2, ["UPDATE item SET high = 2"])
         for (sender, member) in [(0, 1), (0, 1), (2, 1)] {
             try world.deliver(from: sender, to: member)
-            #expect(try world.look(member, "member \(member) after \(sender)"))
+            try check(world.look(member, "member \(member) after \(sender)"))
         }
         try world.deliverAll { _ in 0 }
-        for member in 0..<3 { #expect(try world.look(member, "the end, member \(member)")) }
+        for member in 0..<3 { try check(world.look(member, "the end, member \(member)")) }
         let parked = try world.files[1].capture.parkedRows(in: world.files[1].db)
-        #expect(parked.map(\.standing) == [.refused])
+        check(parked.map(\.standing), equals: [.refused])
     }
 
     private static func run(_ seed: UInt64, _ met: inout Set<Standing>) throws -> Bool {

@@ -5,7 +5,7 @@ import Testing
 
 /// What an engine finds when it starts: rows that wait, and writes of the app that have no stamps
 /// yet.
-@Suite struct RestartTests {
+struct RestartTests {
     private static let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
 
     /// `r` has the name `x`, `p` waits for it, and `q`, which was born last, has another one.
@@ -29,13 +29,13 @@ import Testing
         try pair.second.run(
             "DELETE FROM folder WHERE id = 'r'; UPDATE folder SET name = 'x' WHERE id = 'q'")
         try pair.second.restart()
-        #expect(try pair.second.db.strings("SELECT id || name FROM folder") == ["qx"])
+        try check(pair.second.db.strings("SELECT id || name FROM folder"), equals: ["qx"])
         _ = try pair.exchange()
         try pair.expect("SELECT id || name FROM folder", ["px"])
         for file in [pair.first, pair.second] {
             let parked = try file.capture.parkedRows(in: file.db)
-            #expect(parked.map(\.key) == [[.text("q")]])
-            #expect(parked.first?.values == [.text("x")])
+            check(parked.map(\.key), equals: [[.text("q")]])
+            check(parked.first?.values, equals: [.text("x")])
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
         _ = try pair.exchange()
         try pair.expect("SELECT id || name FROM folder ORDER BY id", ["pmine", "qw", "rx"])
         let conflicts = try pair.second.capture.conflicts(in: pair.second.db)
-        #expect(conflicts.map(\.lost.values) == [[.text("x")]])
+        check(conflicts.map(\.lost.values), equals: [[.text("x")]])
     }
 
     @Test
@@ -60,7 +60,7 @@ import Testing
         try pair.first.run(Self.migration)
         try pair.first.install()
         try pair.first.run("UPDATE t SET b = 2")
-        #expect(try pair.exchange().1.later == 2)
+        try check(pair.exchange().1.later, equals: 2)
         try pair.second.run(Self.migration)
         try pair.second.install()
         try pair.second.run("UPDATE t SET b = 9 WHERE id = 'k'; UPDATE t SET a = 5 WHERE id = 'l'")
@@ -69,7 +69,7 @@ import Testing
         try pair.expect("SELECT id || a || b FROM t ORDER BY id", ["k19", "l52"])
         // Nobody there knew of it.
         let conflicts = try pair.first.capture.conflicts(in: pair.first.db)
-        #expect(conflicts.map(\.lost.values) == [[.integer(2)]])
+        check(conflicts.map(\.lost.values), equals: [[.integer(2)]])
     }
 
     @Test func `a column without triggers stops what an engine does, until it is started again`()
@@ -81,7 +81,7 @@ import Testing
         #expect(throws: SyncError.captureWasOff("t")) { try pair.stamped(pair.second) }
         try pair.second.restart()
         _ = try pair.exchange()
-        #expect(try pair.second.db.strings("SELECT a || b FROM t") == ["17"])
+        try check(pair.second.db.strings("SELECT a || b FROM t"), equals: ["17"])
     }
 
     @Test func `of two spellings of one column, the later value is taken up`() throws {
@@ -103,7 +103,7 @@ import Testing
         }
         try old.run("ALTER TABLE t ADD COLUMN b")
         try old.restart()
-        #expect(try old.db.strings("SELECT b FROM t") == ["3"])
+        try check(old.db.strings("SELECT b FROM t"), equals: ["3"])
     }
 
     @Test func `what came for a key of other columns waits, and stops nothing`() throws {
@@ -114,11 +114,11 @@ import Testing
         let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", tables: "t")
         try wide.run("INSERT INTO t VALUES ('k', 1, 'x')")
         let changes = try wide.stamped()
-        #expect(try file.write { try file.capture.apply(changes, in: file.db) }.later == 1)
+        try check(file.write { try file.capture.apply(changes, in: file.db) }.later, equals: 1)
         try file.restart()
         try file.write { try file.capture.forget(through: Floor(time: 1), in: file.db) }
-        #expect(try file.db.strings("SELECT id FROM t").isEmpty)
-        #expect(try file.db.strings("SELECT tbl FROM securestorage_sync_later") == ["t"])
+        try check(file.db.strings("SELECT id FROM t").isEmpty)
+        try check(file.db.strings("SELECT tbl FROM securestorage_sync_later"), equals: ["t"])
     }
 
     // MARK: - Another group
@@ -128,14 +128,14 @@ import Testing
         try pair.first.run(Self.migration)
         try pair.first.install()
         try pair.first.run("INSERT INTO t VALUES ('k', 1, 2), ('gone', 1, 3)")
-        #expect(try pair.exchange().1.later == 2)
+        try check(pair.exchange().1.later, equals: 2)
         let founder = pair.second
         try founder.run("DELETE FROM t WHERE id = 'gone'")
         try founder.write { try founder.capture.forgetHistory(in: founder.db) }
         var rows: [RowChange] = []
         try founder.capture.eachRow(in: founder.db) { rows.append($0) }
-        #expect(rows.map(\.summary) == ["~ t[k] a=1 b=2"])
-        #expect(rows.allSatisfy { $0.greatestStamp == .floor })
+        check(rows.map(\.summary), equals: ["~ t[k] a=1 b=2"])
+        check(rows.allSatisfy { $0.greatestStamp == .floor })
 
         let joiner = try CapturedFile(
             "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a);" + Self.migration,
@@ -145,12 +145,12 @@ import Testing
         try founder.run(Self.migration)
         try founder.restart()
         for file in [founder, joiner] {
-            #expect(try file.db.strings("SELECT id || a || b FROM t") == ["k12"])
+            try check(file.db.strings("SELECT id || a || b FROM t"), equals: ["k12"])
         }
         try joiner.run("UPDATE t SET b = 4")
         let edit = try joiner.stamped()
         try founder.write { _ = try founder.capture.apply(edit, in: founder.db) }
-        #expect(try founder.db.strings("SELECT b FROM t") == ["4"])
+        try check(founder.db.strings("SELECT b FROM t"), equals: ["4"])
     }
 
     @Test
@@ -165,8 +165,8 @@ import Testing
         let joiner = try MergePair().first
         try joiner.write { _ = try joiner.capture.apply(rows, in: joiner.db) }
         let shown = try joiner.db.strings("SELECT id || name FROM folder ORDER BY id")
-        #expect(shown == ["px", "qw"])
-        #expect(try founder.db.strings("SELECT id || name FROM folder ORDER BY id") == shown)
+        check(shown, equals: ["px", "qw"])
+        try check(founder.db.strings("SELECT id || name FROM folder ORDER BY id"), equals: shown)
     }
 
     @Test func `rows and values that wait are listed when the file's rows go into another group`()
@@ -177,11 +177,11 @@ import Testing
         try pair.first.run("ALTER TABLE folder ADD COLUMN colour")
         try pair.first.install()
         try pair.first.run("UPDATE folder SET colour = 'red' WHERE id = 'q'")
-        #expect(try pair.exchange().1.later == 1)
+        try check(pair.exchange().1.later, equals: 1)
         try file.write { try file.capture.listAllMerging(in: file.db) }
         let conflicts = try file.capture.conflicts(in: file.db)
-        #expect(conflicts.map(\.key) == [[.text("p")], [.text("q")]])
-        #expect(conflicts.map(\.lost.values) == [[.text("x")], [.text("red")]])
-        #expect(try file.capture.parkedRows(in: file.db).isEmpty)
+        check(conflicts.map(\.key), equals: [[.text("p")], [.text("q")]])
+        check(conflicts.map(\.lost.values), equals: [[.text("x")], [.text("red")]])
+        try check(file.capture.parkedRows(in: file.db).isEmpty)
     }
 }

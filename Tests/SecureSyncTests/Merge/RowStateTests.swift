@@ -4,7 +4,7 @@ import SecureSync
 import TestSupport
 import Testing
 
-@Suite struct RowStateTests {
+struct RowStateTests {
     private static func stamp(_ time: UInt64, _ member: UInt8 = 1) -> Stamp {
         Stamp(time: time, member: .numbered(member))
     }
@@ -50,7 +50,7 @@ import Testing
         var random = SplitMix64(seed: 8)
         for _ in 0..<1_000 {
             let state = Self.state(&random)
-            #expect(try RowState(decoding: state.encoded()) == state)
+            try check(RowState(decoding: state.encoded()), equals: state)
         }
         #expect(throws: CBORError.self) { try RowState(decoding: [1, 2]) }
     }
@@ -75,9 +75,9 @@ import Testing
 
     @Test func `what was overwritten knowingly is no conflict`() {
         var state = Self.born
-        #expect(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1))).isEmpty)
-        #expect(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.stamp(2, 2))).isEmpty)
-        #expect(state.cells["a"]?.value == .integer(2))
+        check(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1))).isEmpty)
+        check(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.stamp(2, 2))).isEmpty)
+        check(state.cells["a"]?.value, equals: .integer(2))
     }
 
     @Test func `of two concurrent edits, the earlier one is reported, whichever comes first`() {
@@ -88,17 +88,17 @@ import Testing
         for order in [edits, edits.reversed()] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
-            #expect(lost.map(\.values) == [[.integer(1)]])
-            #expect(lost.first?.stamp == Self.stamp(2, 2))
-            #expect(lost.first?.winner == Self.stamp(3, 3))
-            #expect(state.cells["a"]?.value == .integer(2))
+            check(lost.map(\.values), equals: [[.integer(1)]])
+            check(lost.first?.stamp, equals: Self.stamp(2, 2))
+            check(lost.first?.winner, equals: Self.stamp(3, 3))
+            check(state.cells["a"]?.value, equals: .integer(2))
         }
     }
 
     @Test func `two members that write the same value have no conflict`() {
         var state = Self.born
         _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)))
-        #expect(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.stamp(1))).isEmpty)
+        check(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.stamp(1))).isEmpty)
     }
 
     @Test func `a deletion wins over an edit that it did not know, which is reported`() {
@@ -110,9 +110,9 @@ import Testing
         for order in [[deletion, edit], [edit, deletion]] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
-            #expect(lost.map(\.values) == [[.integer(1)]])
-            #expect(lost.first?.reason == .deleted)
-            #expect(state == RowState(life: Self.stamp(2, 3), isAlive: false))
+            check(lost.map(\.values), equals: [[.integer(1)]])
+            check(lost.first?.reason, equals: .deleted)
+            check(state, equals: RowState(life: Self.stamp(2, 3), isAlive: false))
         }
     }
 
@@ -130,10 +130,10 @@ import Testing
                     let rows = try db.executeQuery(
                         "SELECT ? = ? COLLATE \(collation)", values: [left, right])
                     defer { rows.close() }
-                    try #require(try rows.next())
+                    try require(rows.next())
                     let isEqual = rows.int(forColumnIndex: 0) == 1
-                    #expect(
-                        (left.folded(collation) == right.folded(collation)) == isEqual,
+                    check(
+                        (left.folded(collation) == right.folded(collation)), equals: isEqual,
                         "\(left) \(right) \(collation)")
                 }
             }

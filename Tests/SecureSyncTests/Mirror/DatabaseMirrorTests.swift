@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// A database and its mirror in a directory.
-@Suite(.timeLimit(.minutes(10))) struct DatabaseMirrorTests {
+struct DatabaseMirrorTests {
     private let home: TemporaryDatabase
     private let store: DirectoryObjectStore
     private let pool: SecureDatabasePool
@@ -50,23 +50,23 @@ import TestSupport
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         try add("one")
         try await mirror.flush()
-        #expect(try await restored() == current())
+        try await check(restored(), equals: current())
         for round in 0..<5 {
             try add("round \(round)", bytes: 100_000)
             try await mirror.flush()
-            #expect(try await restored() == current())
+            try await check(restored(), equals: current())
         }
         try await pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
         try await mirror.flush()
-        #expect(try await restored() == current())
-        #expect(mirror.status.failure == nil && mirror.status.storedBytes > 100_000)
+        try await check(restored(), equals: current())
+        check(mirror.status.failure == nil && mirror.status.storedBytes > 100_000)
         // The beginning, the snapshot in one part, the manifest, and a segment for each flush but
         // the first.
         let url = URL(fileURLWithPath: home.path + "-counted")
         let restoration = try await DatabaseMirror.restore(
             "notes", from: store, to: url,
             key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
-        #expect(restoration.objectCount == 9)
+        check(restoration.objectCount, equals: 9)
     }
 
     @Test func `a transaction of many objects is restored whole`() async throws {
@@ -78,8 +78,8 @@ import TestSupport
             }
         }
         try await mirror.flush()
-        #expect(try await store.listAll("notes/0000000000000001/log/").count > 3)
-        #expect(try await restored() == current())
+        try await check(store.listAll("notes/0000000000000001/log/").count > 3)
+        try await check(restored(), equals: current())
     }
 
     @Test func `each point in time is restored as it was`() async throws {
@@ -92,7 +92,7 @@ import TestSupport
             try await Task.sleep(for: .milliseconds(5))
         }
         for (date, contents) in states {
-            #expect(try await restored(at: .date(date)) == contents)
+            try await check(restored(at: .date(date)), equals: contents)
         }
         await #expect(throws: SyncError.noMirror("notes")) {
             try await restored(at: .date(Date(timeIntervalSince1970: 1)))
@@ -108,7 +108,7 @@ import TestSupport
             while mirror.status.completeAt.map({ $0 > now }) != true {
                 try await Task.sleep(for: .milliseconds(10))
             }
-            #expect(try await restored() == current())
+            try await check(restored(), equals: current())
         }
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
@@ -120,13 +120,13 @@ import TestSupport
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
         try add("two")
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
-        #expect(try await store.listAll("notes/generations/").count == 1)
-        #expect(try await restored() == current())
+        try await check(store.listAll("notes/generations/").count, equals: 1)
+        try await check(restored(), equals: current())
         try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try add("three")
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
-        #expect(try await store.listAll("notes/generations/").count == 2)
-        #expect(try await restored() == current())
+        try await check(store.listAll("notes/generations/").count, equals: 2)
+        try await check(restored(), equals: current())
     }
 
     @Test func `of two mirrors of one name, the earlier one stops`() async throws {
@@ -146,7 +146,7 @@ import TestSupport
             await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
         }
         await #expect(throws: SyncError.otherMirror("notes")) { try await first.run() }
-        #expect(try await restored() == ["other"])
+        try await check(restored(), equals: ["other"])
     }
 
     @Test func `a wrong key and changed objects are errors, and nothing is written`() async throws {
@@ -160,9 +160,10 @@ import TestSupport
             try await DatabaseMirror.restore(
                 "notes", from: store, to: url, key: .raw(SecretBytes.random(count: 32)))
         }
-        #expect(error?.description.contains("with another key; check the key; if it is") == true)
+        check(
+            error?.description.contains("with another key; check the key; if it is"), equals: true)
         for entry in try await store.listAll("notes/") {
-            let bytes = try #require(try await store.read(entry.name))
+            let bytes = try await require(store.read(entry.name))
             for position in [0, 20, 40, 130, bytes.count / 2, bytes.count - 1] {
                 var changed = bytes
                 changed[position] ^= 1
@@ -175,8 +176,8 @@ import TestSupport
             try await store.remove([entry.name])
             _ = try await store.create(entry.name, bytes)
         }
-        #expect(try await restored().count == 2)
-        #expect(!FileManager.default.fileExists(atPath: url.path))
+        try await check(restored().count, equals: 2)
+        check(!FileManager.default.fileExists(atPath: url.path))
     }
 
     @Test func `after a change of the key, a new snapshot is restored with the new one`()
@@ -191,14 +192,14 @@ import TestSupport
         try await pool.changeEncryptionKey(with: .raw(newKey))
         try add("two")
         try await mirror.flush()
-        #expect(try await store.listAll("notes/generations/").count == 2)
-        #expect(try await restored(at: .date(before)).count == 1)
+        try await check(store.listAll("notes/generations/").count, equals: 2)
+        try await check(restored(at: .date(before)).count, equals: 1)
         let url = URL(fileURLWithPath: home.path + "-restored")
         try await DatabaseMirror.restore("notes", from: store, to: url, key: .raw(newKey))
         let db = SecureDatabaseStore(url: url)
         try db.open(with: .raw(newKey))
         defer { db.close() }
-        #expect(try contents(db) == current())
+        try check(contents(db), equals: current())
     }
 
     @Test func `a suspended pool ships nothing, and what is committed afterwards is shipped`()
@@ -209,11 +210,11 @@ import TestSupport
         try add("one")
         try await mirror.flush()
         pool.suspend()
-        #expect(Descriptors.count(of: home.path) == 0)
+        check(Descriptors.count(of: home.path), equals: 0)
         pool.resume()
         try add("two")
         while try await restored().count < 2 { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(try await restored() == current())
+        try await check(restored(), equals: current())
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
     }
@@ -225,9 +226,9 @@ import TestSupport
         try add("canaryvalue")
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
         for entry in try await store.listAll("") {
-            let bytes = try #require(try await store.read(entry.name))
-            #expect(bytes.range(of: Data("canary".utf8)) == nil)
-            #expect(bytes.range(of: TemporaryDatabase.key) == nil)
+            let bytes = try await require(store.read(entry.name))
+            check(bytes.range(of: Data("canary".utf8)) == nil)
+            check(bytes.range(of: TemporaryDatabase.key) == nil)
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// What a mirror keeps, over months of a clock that a test moves.
-@Suite(.timeLimit(.minutes(10))) struct MirrorCompactionTests {
+struct MirrorCompactionTests {
     private let home: TemporaryDatabase
     private let store: DirectoryObjectStore
     private let pool: SecureDatabasePool
@@ -80,16 +80,16 @@ import TestSupport
         pass(.seconds(3600))
         try await mirror.maintain()
         // 150 bursts in 6.25 hours.
-        #expect(try await count("log") == 600)
-        #expect(try await count("hours") <= 8)
-        #expect(try await count("minutes") >= 100)
+        try await check(count("log"), equals: 600)
+        try await check(count("hours") <= 8)
+        try await check(count("minutes") >= 100)
         let latest = try await restored()
-        #expect(try latest.state == current())
-        #expect(latest.objects <= 12)
+        try check(latest.state, equals: current())
+        check(latest.objects <= 12)
         for index in stride(from: 0, to: 600, by: 29) {
             let found = try await restored(at: states[index].date)
-            #expect(found.state == states[index].state, "\(index)")
-            #expect(found.objects < 100)
+            check(found.state, equals: states[index].state, "\(index)")
+            check(found.objects < 100)
         }
         // A day later, the ends of hours are left, and what follows them.
         pass(.seconds(24 * 3600))
@@ -100,14 +100,14 @@ import TestSupport
         pass(.seconds(7200))
         try await work(mirror)
         try await mirror.maintain()
-        #expect(try await count("log") == 5)
-        #expect(try await count("minutes") == 2)
-        #expect(try await restored().state == current())
+        try await check(count("log"), equals: 5)
+        try await check(count("minutes"), equals: 2)
+        try await check(restored().state, equals: current())
         for index in stride(from: 0, to: 600, by: 29) {
             let found = try await restored(at: states[index].date).state
             let nearest = states[..<(index + 1)].lastIndex { $0.state == found }
             let age = nearest.map { states[index].date.timeIntervalSince(states[$0].date) }
-            #expect(age.map { $0 < 3900 } ?? (index < 100), "\(index)")
+            check(age.map { $0 < 3900 } ?? (index < 100), "\(index)")
         }
     }
 
@@ -125,9 +125,9 @@ import TestSupport
         }
         try await mirror.flush()
         let generations = try await store.listAll("notes/generations/").count
-        #expect(generations >= 2)
+        check(generations >= 2)
         for index in stride(from: 0, to: 50, by: 7) {
-            #expect(try await restored(at: states[index].date).state == states[index].state)
+            try await check(restored(at: states[index].date).state, equals: states[index].state)
         }
         // Another start goes on with the newest, if the log was not begun anew in the meantime. If
         // the mirror has just emptied the log, the next commit does that. After a second one, the
@@ -137,8 +137,8 @@ import TestSupport
             try await mirror.flush()
         }
         try await work(try self.mirror())
-        #expect(try await store.listAll("notes/generations/").count == generations)
-        #expect(try await restored().state == current())
+        try await check(store.listAll("notes/generations/").count, equals: generations)
+        try await check(restored().state, equals: current())
     }
 
     @Test func `what is older than the settings keep goes, and only that`() async throws {
@@ -153,16 +153,16 @@ import TestSupport
             try await mirror.maintain()
             try await mirror.flush()
             for (date, state) in days.suffix(10) {
-                #expect(try await restored(at: date).state == state)
+                try await check(restored(at: date).state, equals: state)
             }
         }
-        #expect(try await store.listAll("notes/generations/").count <= 3)
+        try await check(store.listAll("notes/generations/").count <= 3)
         await #expect(throws: SyncError.noMirror("notes")) {
             try await restored(at: days[10].date)
         }
         // Of a removed generation, its end is left: a mirror that still wrote to it must stop.
         let left = try await store.listAll("notes/0000000000000001/")
-        #expect(left.count == 1 && left.allSatisfy { $0.size < 300 }, "\(left)")
+        check(left.count == 1 && left.allSatisfy { $0.size < 300 }, "\(left)")
     }
 
     @Test func `a mirror that is told so late that its generation is gone stops all the same`()
@@ -183,10 +183,10 @@ import TestSupport
             pass(.seconds(31 * 24 * 3600))
             try await second.maintain()
         }
-        #expect(try await store.listAll("notes/generations/0000000000000001").isEmpty)
+        try await check(store.listAll("notes/generations/0000000000000001").isEmpty)
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (2)") }
         await #expect(throws: SyncError.otherMirror("notes")) { try await late.flush() }
-        #expect(try await restored().state.count == 3)
+        try await check(restored().state.count, equals: 3)
     }
 
     @Test func `a transaction of many objects stays whole when what surrounds it is merged`()
@@ -208,12 +208,12 @@ import TestSupport
         pass(.seconds(2 * 3600))
         try await work(mirror)
         try await mirror.maintain()
-        #expect(try await count("minutes") == 2)
+        try await check(count("minutes"), equals: 2)
         pass(.seconds(25 * 3600))
         try await mirror.maintain()
         // Those of the large transaction are among them.
-        #expect(try await count("log") >= 4)
-        #expect(try await restored().state == current())
-        #expect(try await restored(at: date).state == state)
+        try await check(count("log") >= 4)
+        try await check(restored().state, equals: current())
+        try await check(restored(at: date).state, equals: state)
     }
 }

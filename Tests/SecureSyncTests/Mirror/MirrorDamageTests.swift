@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A store that changes, loses, swaps or repeats what it was given.
-@Suite(.timeLimit(.minutes(60))) struct MirrorDamageTests {
+struct MirrorDamageTests {
     private let home: TemporaryDatabase
     private let store: DirectoryObjectStore
     private let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
@@ -92,8 +92,8 @@ import TestSupport
     private func damage(
         _ objects: [(name: String, bytes: Data)], _ random: inout SplitMix64
     ) throws -> Damage {
-        let one = try #require(objects.randomElement(using: &random))
-        let other = try #require(objects.randomElement(using: &random))
+        let one = try require(objects.randomElement(using: &random))
+        let other = try require(objects.randomElement(using: &random))
         var bytes = one.bytes
         switch Int.random(in: 0..<9, using: &random) {
         case 0, 1:
@@ -162,16 +162,16 @@ import TestSupport
         {
             _ = try await store.create("notes/" + name, Data("1".utf8))
             let rows = try? await restored(at: .latest)
-            #expect(rows == nil || rows == latest, "\(name)")
+            check(rows == nil || rows == latest, "\(name)")
             _ = try await DatabaseMirror.history(of: "notes", in: store)
             _ = try await DatabaseMirror.verify("notes", in: store, key: key)
             try await store.remove(["notes/" + name])
         }
         let objects = try await store.listAll("notes/0000000000000002/")
-        #expect(objects.count > 20)
+        check(objects.count > 20)
         for (index, object) in objects.enumerated()
         where object.name.contains("snapshot") || index % 15 == 0 {
-            let bytes = try #require(try await store.read(object.name))
+            let bytes = try await require(store.read(object.name))
             for field in [11..<20, 20..<28, 28..<36, 36..<44, 44..<48, 48..<52, 52..<56] {
                 for byte in [UInt8(0), 0xff] {
                     var changed = bytes
@@ -179,14 +179,14 @@ import TestSupport
                         field, with: [UInt8](repeating: byte, count: field.count))
                     try await apply([(object.name, changed)])
                     let rows = try? await restored(at: .latest)
-                    #expect(rows == nil || rows == latest, "\(object.name) \(field)")
+                    check(rows == nil || rows == latest, "\(object.name) \(field)")
                     _ = try? await DatabaseMirror.history(of: "notes", in: store)
                     _ = try await DatabaseMirror.verify("notes", in: store, key: key)
                 }
             }
             try await apply([(object.name, bytes)])
         }
-        #expect(try await restored(at: .latest) == latest)
+        try await check(restored(at: .latest), equals: latest)
     }
 
     @Test func `a manifest with another time does not move a point in time to another generation`()
@@ -194,14 +194,14 @@ import TestSupport
     {
         let states = try await mirroredStates()
         let name = "notes/0000000000000002/snapshot/manifest"
-        let bytes = try #require(try await store.read(name))
+        let bytes = try await require(store.read(name))
         for byte in 36..<44 {
             var changed = bytes
             changed[byte] ^= 0x10
             try await apply([(name, changed)])
             for state in states.suffix(25) {
                 let rows = try? await restored(at: .date(state.date))
-                #expect(rows == nil || rows == state.rows, "\(byte)")
+                check(rows == nil || rows == state.rows, "\(byte)")
             }
         }
         let segment = "notes/0000000000000002/log/000000000000001b-000000000000001b"
@@ -216,10 +216,10 @@ import TestSupport
         let states = try await mirroredStates()
         var objects: [(name: String, bytes: Data)] = []
         for object in try await store.listAll("notes/") {
-            objects.append((object.name, try #require(try await store.read(object.name))))
+            objects.append((object.name, try await require(store.read(object.name))))
         }
-        #expect(objects.count { $0.name.contains("/hours/") } >= 2)
-        #expect(objects.count { $0.name.contains("/generations/") } == 2)
+        check(objects.count { $0.name.contains("/hours/") } >= 2)
+        check(objects.count { $0.name.contains("/generations/") }, equals: 2)
         var random = SplitMix64(seed: UInt64(environmentNumber("SECURESTORAGE_SEED", default: 1)))
         var (errors, right) = (0, 0)
         for _ in 0..<environmentNumber("SECURESTORAGE_MIRROR_DAMAGES", default: 80) {
@@ -232,7 +232,7 @@ import TestSupport
                     at: isLatest ? .latest : .date(states[index].date))
                 let expected = isLatest ? states[states.count - 1].rows : states[index].rows
                 let hidden = damage.hidesNewest && rows == states[states.count - 2].rows
-                #expect(
+                check(
                     rows == expected || hidden, "\(damage.description), \(isLatest ? -1 : index)")
                 right += 1
             } catch is SyncError {
@@ -247,7 +247,7 @@ import TestSupport
                 })
         }
         print("mirror: \(errors) damages were errors, \(right) changed nothing")
-        #expect(errors > right / 30)
-        #expect(try await restored(at: .latest) == states[states.count - 1].rows)
+        check(errors > right / 30)
+        try await check(restored(at: .latest), equals: states[states.count - 1].rows)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// What can be known of a mirror without restoring it, and restores of unusual files.
-@Suite(.timeLimit(.minutes(10))) struct MirrorHistoryTests {
+struct MirrorHistoryTests {
     private let home: TemporaryDatabase
     private let store: DirectoryObjectStore
     private let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
@@ -48,14 +48,14 @@ import TestSupport
         try await pool.changeEncryptionKey(with: .raw(SecretBytes.random(count: 32)))
         try await mirror.flush()
         let history = try await DatabaseMirror.history(of: "notes", in: store)
-        #expect(history.map(\.number) == [1, 2])
-        #expect(history.map(\.hasEnded) == [true, false])
-        #expect(history.map(\.stateCount) == [3, 0])
+        check(history.map(\.number), equals: [1, 2])
+        check(history.map(\.hasEnded), equals: [true, false])
+        check(history.map(\.stateCount), equals: [3, 0])
         let sizes = try await store.listAll("notes/").reduce(0) { $0 + $1.size }
-        #expect(history.reduce(0) { $0 + $1.byteCount } == sizes)
+        check(history.reduce(0) { $0 + $1.byteCount }, equals: sizes)
         for generation in history {
-            #expect(generation.begin >= begin - 1 && generation.end >= generation.begin)
-            #expect(generation.end <= Date())
+            check(generation.begin >= begin - 1 && generation.end >= generation.begin)
+            check(generation.end <= Date())
         }
     }
 
@@ -69,12 +69,12 @@ import TestSupport
         try await mirror.flush()
         let sound = try await DatabaseMirror.verify("notes", in: store, key: key)
         // The beginning, a part, the manifest, and four segments.
-        #expect(sound.isSound && sound.objectCount == 7 && sound.pageCount > 12)
+        check(sound.isSound && sound.objectCount == 7 && sound.pageCount > 12)
         let wrong = try await DatabaseMirror.verify(
             "notes", in: store, key: .raw(SecretBytes.random(count: 32)))
-        #expect(!wrong.isSound)
+        check(!wrong.isSound)
         for object in try await store.listAll("notes/") {
-            let bytes = try #require(try await store.read(object.name))
+            let bytes = try await require(store.read(object.name))
             var changed = bytes
             changed[bytes.count / 2] ^= 1
             try await store.remove([object.name])
@@ -86,15 +86,15 @@ import TestSupport
             } else if !last {
                 // Nobody can know of a last segment that is gone.
                 let report = try await DatabaseMirror.verify("notes", in: store, key: key)
-                #expect(!report.isSound, "\(object.name)")
+                check(!report.isSound, "\(object.name)")
             }
             _ = try await store.create(object.name, changed)
             let report = try await DatabaseMirror.verify("notes", in: store, key: key)
-            #expect(!report.isSound, "\(object.name)")
+            check(!report.isSound, "\(object.name)")
             try await store.remove([object.name])
             _ = try await store.create(object.name, bytes)
         }
-        #expect(try await DatabaseMirror.verify("notes", in: store, key: key).isSound)
+        try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)
     }
 
     @Test func `what was stored with an old key goes at once when it is known to others`()
@@ -107,12 +107,12 @@ import TestSupport
         try await pool.changeEncryptionKey(with: .raw(new))
         try add(pool)
         try await mirror.purgeOldKeys()
-        #expect(try await DatabaseMirror.history(of: "notes", in: store).map(\.number) == [2])
+        try await check(DatabaseMirror.history(of: "notes", in: store).map(\.number), equals: [2])
         let left = try await store.listAll("notes/0000000000000001/")
-        #expect(left.allSatisfy { $0.size < 300 } && left.count == 1)
+        check(left.allSatisfy { $0.size < 300 } && left.count == 1)
         try await DatabaseMirror.restore(
             "notes", from: store, to: restored(), key: .raw(new))
-        #expect(try await DatabaseMirror.verify("notes", in: store, key: .raw(new)).isSound)
+        try await check(DatabaseMirror.verify("notes", in: store, key: .raw(new)).isSound)
     }
 
     @Test func `a file with a plaintext header is restored with its salt`() async throws {
@@ -129,7 +129,7 @@ import TestSupport
         let db = SecureDatabaseStore(url: restored(), configuration: configuration)
         try db.open(with: key)
         defer { db.close() }
-        #expect(try db.int("SELECT count(*) FROM t") == 1)
+        try check(db.int("SELECT count(*) FROM t"), equals: 1)
     }
 
     @Test func `rows that violate a foreign key are restored as they were`() async throws {
@@ -144,7 +144,7 @@ import TestSupport
         let db = SecureDatabaseStore(url: restored())
         try db.open(with: key)
         defer { db.close() }
-        #expect(try db.int("SELECT t FROM child") == 7)
+        try check(db.int("SELECT t FROM child"), equals: 7)
     }
 
     @Test func `another page size than the database's is an error that names it`() async throws {
@@ -155,7 +155,7 @@ import TestSupport
         let error = await #expect(throws: SecureStorageError.self) {
             try await DatabaseMirror.restore("notes", from: store, to: restored(), key: key)
         }
-        #expect(error.map { "\($0)" }?.contains("8192") == true)
+        check(error.map { "\($0)" }?.contains("8192"), equals: true)
         try await DatabaseMirror.restore(
             "notes", from: store, to: restored(), key: key, configuration: configuration)
     }
@@ -169,12 +169,12 @@ import TestSupport
         try await DatabaseMirror.restore(
             "notes", from: store, to: restored(), key: key,
             progress: { step in progress.withLock { $0.append(step.fraction) } })
-        #expect(!FileManager.default.fileExists(atPath: left))
+        check(!FileManager.default.fileExists(atPath: left))
         let names = try FileManager.default.contentsOfDirectory(
             atPath: restored().deletingLastPathComponent().path)
-        #expect(names.allSatisfy { !$0.contains("restoring") })
+        check(names.allSatisfy { !$0.contains("restoring") })
         let fractions = progress.withLock { $0 }
-        #expect(fractions == fractions.sorted() && fractions.last == 1 && fractions.count > 1)
+        check(fractions == fractions.sorted() && fractions.last == 1 && fractions.count > 1)
     }
 
     @Test func `a restore that its progress ends leaves nothing`() async throws {
@@ -190,17 +190,17 @@ import TestSupport
         }
         let names = try FileManager.default.contentsOfDirectory(
             atPath: restored().deletingLastPathComponent().path)
-        #expect(names.allSatisfy { !$0.contains("restor") }, "\(names)")
+        check(names.allSatisfy { !$0.contains("restor") }, "\(names)")
     }
 
     @Test func `the statuses follow what happens`() async throws {
         let pool = try makePool()
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         var statuses = mirror.statuses.makeAsyncIterator()
-        #expect(await statuses.next()?.completeAt == nil)
+        await check(statuses.next()?.completeAt == nil)
         try await mirror.flush()
         var status = await statuses.next()
         while status?.completeAt == nil { status = await statuses.next() }
-        #expect(status?.storedBytes == mirror.status.storedBytes)
+        check(status?.storedBytes, equals: mirror.status.storedBytes)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Calls that come between the steps of others, and answers that are lost.
-@Suite(.timeLimit(.minutes(10))) struct MirrorInterleavingTests {
+struct MirrorInterleavingTests {
     private let home: TemporaryDatabase
     private let store: DirectoryObjectStore
     private let pool: SecureDatabasePool
@@ -93,12 +93,12 @@ import TestSupport
                     break
                 } catch let error as SyncError where error.isTransient {
                     tries += 1
-                    try #require(tries < 60)
+                    try require(tries < 60)
                     // A later one is lost again.
                     if tries < 3 { try add() }
                 }
             }
-            #expect(try await restored() == current())
+            try await check(restored(), equals: current())
             pass(70)
             for _ in 0..<60 {
                 do {
@@ -109,8 +109,8 @@ import TestSupport
                 }
             }
         }
-        #expect(try await store.listAll("notes/generations/").count > 1)
-        #expect(seen.withLock { $0.count { $0.hasSuffix("manifest") } } > 1)
+        try await check(store.listAll("notes/generations/").count > 1)
+        check(seen.withLock { $0.count { $0.hasSuffix("manifest") } } > 1)
     }
 
     @Test func `a flush between the steps of the second of two calls of maintain`() async throws {
@@ -129,17 +129,17 @@ import TestSupport
         try await mirror.maintain()
         between.withLock { $0 = mirror }
         try await mirror.maintain()
-        #expect(try await store.listAll("notes/generations/").count == 2)
+        try await check(store.listAll("notes/generations/").count, equals: 2)
         for _ in 0..<3 {
             try add()
             try await mirror.flush()
         }
-        #expect(try await restored() == current())
+        try await check(restored(), equals: current())
     }
 
     @Test func `of two mirrors that begin in the same millisecond, one goes on`() async throws {
         let second = Locked<DatabaseMirror?>(try mirror(in: store))
-        let other = try #require(second.withLock { $0 })
+        let other = try require(second.withLock { $0 })
         let first = try mirror(
             in: HookedStore(store) { step, name in
                 guard step == .create, name.contains("/generations/"),
@@ -150,7 +150,7 @@ import TestSupport
         await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
         try add()
         try await other.flush()
-        #expect(try await restored() == current())
+        try await check(restored(), equals: current())
     }
 
     @Test func `a mirror that was stopped while it took over ends the other one all the same`()
@@ -177,12 +177,12 @@ import TestSupport
         try await other.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try add(9, to: other)
         try await second.flush()
-        #expect(isStopped.withLock { $0 })
+        check(isStopped.withLock { $0 })
         try add()
         await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
         try add(10, to: other)
         try await second.flush()
-        #expect(try await restored() == current(other))
+        try await check(restored(), equals: current(other))
     }
 
     @Test
@@ -206,11 +206,11 @@ import TestSupport
         let other = try mirror(in: store)
         second.withLock { $0 = other }
         try? await first.maintain()
-        #expect(second.withLock { $0 == nil })
+        check(second.withLock { $0 == nil })
         try add()
         await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
         try add()
         try await other.flush()
-        #expect(try await restored() == current())
+        try await check(restored(), equals: current())
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Processes that work with a mirror or a store, and are killed at any time.
-@Suite(.timeLimit(.minutes(300))) struct MirrorKillTests {
+struct MirrorKillTests {
     /// As many as usual, or a campaign's number, of which a server gets a tenth.
     private static func kills(_ kind: MirrorPlace.Kind = .directory, usual: Int) -> Int {
         let count = SuddenDeath.count(usual)
@@ -63,7 +63,7 @@ import TestSupport
         SuddenDeath.report(
             "mirror over \(kind): \(total.kills) kills, \(total.commits) commits were stored, and "
                 + "none is lost; \(total.early) kills were before the first")
-        #expect(total.kills == count && total.commits > 0)
+        check(total.kills == count && total.commits > 0)
     }
 
     /// Kills an app several times, with one file and one place.
@@ -92,12 +92,12 @@ import TestSupport
                 tally.early += 1
                 continue
             }
-            #expect(restored.commits >= stored)
+            check(restored.commits >= stored)
             guard Bool.random() else { continue }
             // Empties the log, so that the next mirror begins with a snapshot.
             let local = try Ledger.check(at: home.url)
-            #expect(restored.commits <= local.commits)
-            if restored.commits == local.commits { #expect(restored == local) }
+            check(restored.commits <= local.commits)
+            if restored.commits == local.commits { check(restored, equals: local) }
         }
         tally.commits = acknowledged.number
         try await place.empty()
@@ -132,14 +132,14 @@ import TestSupport
             let others = try target.fileNames().filter { $0 != "target.db" }
             leftovers += others.count
             // Their names tell whose they are.
-            #expect(
+            check(
                 others.allSatisfy {
                     $0.hasPrefix(".securestorage-") || $0.hasPrefix("target.db.restoring-")
                 }, "\(others)")
             if FileManager.default.fileExists(atPath: target.path) {
                 seen[try Ledger.check(at: target.url), default: 0] += 1
             } else {
-                #expect(seen.isEmpty)
+                check(seen.isEmpty)
                 missing += 1
             }
             for name in others {
@@ -147,7 +147,7 @@ import TestSupport
                     at: target.directory.appendingPathComponent(name))
             }
         }
-        #expect(Set(seen.keys).isSubset(of: [old, new]))
+        check(Set(seen.keys).isSubset(of: [old, new]))
         SuddenDeath.report(
             "restore from \(kind): \(seen.values.sorted()) times either state, \(missing) times "
                 + "none before the first, \(leftovers) leftovers")
@@ -166,17 +166,17 @@ import TestSupport
             let entries = try await store.listAll(prefix + "/")
             objects += entries.count
             for entry in entries {
-                let bytes = try #require(try await store.read(entry.name))
-                #expect(
+                let bytes = try await require(store.read(entry.name))
+                check(
                     bytes.count == entry.size && PatternBytes.isWhole(bytes, of: entry.name),
                     "\(entry.name)")
             }
             // One after the other, so none is missing in between.
             let numbers = entries.compactMap { Int($0.name.dropFirst(prefix.count + 1)) }
-            #expect(numbers.sorted() == Array(0..<numbers.count))
+            check(numbers.sorted(), equals: Array(0..<numbers.count))
             try await store.remove(entries.map(\.name))
         }
-        #expect(objects > 0)
+        check(objects > 0)
         SuddenDeath.report("directory: \(objects) objects, each whole")
     }
 }

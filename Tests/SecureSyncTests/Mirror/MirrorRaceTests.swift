@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Mirrors that write under one name at the same time.
-@Suite(.timeLimit(.minutes(120))) struct MirrorRaceTests {
+struct MirrorRaceTests {
     /// Who races.
     enum Race: CaseIterable, Sendable {
         /// Three copies of a file, each with its own commits.
@@ -78,17 +78,17 @@ import TestSupport
             return await group.reduce(into: []) { $0.append($1) }
         }
         for error in outcomes.compactMap(\.error) {
-            #expect(error as? SyncError == .otherMirror(place.name), "round \(round)")
+            check(error as? SyncError, equals: .otherMirror(place.name), "round \(round)")
         }
         let winners = outcomes.filter { $0.error == nil }.compactMap(\.stored)
-        #expect(!winners.isEmpty, "round \(round): all have stopped")
+        check(!winners.isEmpty, "round \(round): all have stopped")
         let restored = try await place.restored()
         if isCopied {
             // Some may have ended before the last one began.
-            #expect(winners.contains(restored), "round \(round): \(restored) of \(winners)")
+            check(winners.contains(restored), "round \(round): \(restored) of \(winners)")
         } else {
             let commits = outcomes.compactMap { $0.stored?.commits }.max() ?? 0
-            #expect(restored.commits >= commits, "round \(round): \(restored), not \(commits)")
+            check(restored.commits >= commits, "round \(round): \(restored), not \(commits)")
         }
         for pool in pools { await pool.close() }
         return outcomes.filter { $0.error != nil }.count
@@ -123,7 +123,7 @@ import TestSupport
         let pool = try home.openPool()
         let state = try await pool.write { try Ledger.commit($0) }
         try await place.mirror(of: pool).flush()
-        #expect(try await place.restored() == state)
+        try await check(place.restored(), equals: state)
         await pool.close()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// What a mirror promises, over each store that is there: `Scripts/stores` starts the servers.
-@Suite(.timeLimit(.minutes(10))) struct MirrorStoreTests {
+struct MirrorStoreTests {
     private let home: TemporaryDatabase
     private let pool: SecureDatabasePool
 
@@ -40,7 +40,7 @@ import TestSupport
                     try await pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
                 }
                 try await mirror.flush()
-                #expect(try await place.restored() == state)
+                try await check(place.restored(), equals: state)
             }
         }
     }
@@ -70,9 +70,9 @@ import TestSupport
                 }
             }
             let generations = try await place.store().listAll(place.name + "/generations/")
-            #expect(generations.count == 2)
+            check(generations.count, equals: 2)
             for (date, state) in states {
-                #expect(try await place.restored(at: .date(date)) == state)
+                try await check(place.restored(at: .date(date)), equals: state)
             }
         }
     }
@@ -91,7 +91,7 @@ import TestSupport
             try await place.mirror(of: otherPool).flush()
             _ = try await commit()
             await #expect(throws: SyncError.otherMirror(place.name)) { try await first.flush() }
-            #expect(try await place.restored() == state)
+            try await check(place.restored(), equals: state)
             await otherPool.close()
         }
     }
@@ -108,8 +108,8 @@ import TestSupport
                 try Ledger.commit(db, count: 5, bytes: 2_000_000)
             }
             try await mirror.flush()
-            #expect(try await place.store().listAll(place.name).count > before + 2)
-            #expect(try await place.restored() == state)
+            try await check(place.store().listAll(place.name).count > before + 2)
+            try await check(place.restored(), equals: state)
             await #expect(throws: SyncError.self) {
                 try await place.restored(key: Data(repeating: 9, count: 32))
             }
@@ -124,11 +124,11 @@ import TestSupport
             try await shipCanaries(through: try place.mirror(of: pool))
             let store = try place.store()
             let entries = try await store.listAll(place.name)
-            #expect(entries.count >= 4)
+            check(entries.count >= 4)
             for entry in entries {
-                #expect(!entry.name.contains("canarybirds"))
-                let bytes = try #require(try await store.read(entry.name))
-                #expect(!Canary.isIn(bytes), "\(entry.name)")
+                check(!entry.name.contains("canarybirds"))
+                let bytes = try await require(store.read(entry.name))
+                check(!Canary.isIn(bytes), "\(entry.name)")
             }
         }
     }
@@ -145,9 +145,9 @@ import TestSupport
             try await shipCanaries(through: place.mirror(of: pool, in: store))
             let sent = proxy.recorded
             // That it is recorded, and not encrypted by TLS.
-            #expect(sent.range(of: Data(place.name.utf8)) != nil)
-            #expect(sent.count > 20_000)
-            #expect(!Canary.isIn(sent))
+            check(sent.range(of: Data(place.name.utf8)) != nil)
+            check(sent.count > 20_000)
+            check(!Canary.isIn(sent))
         }
     }
 
@@ -167,10 +167,10 @@ import TestSupport
         for word in Canary.words {
             for offset in 0..<3 {
                 let text = Data(repeating: 7, count: offset) + word + Data([1, 2, 3])
-                #expect(Canary.isIn(text) && Canary.isIn(Data(text.base64EncodedString().utf8)))
-                #expect(Canary.isIn(Data(Canary.hex(text).utf8)))
+                check(Canary.isIn(text) && Canary.isIn(Data(text.base64EncodedString().utf8)))
+                check(Canary.isIn(Data(Canary.hex(text).utf8)))
             }
         }
-        #expect(!Canary.isIn(Data("canary birds".utf8)))
+        check(!Canary.isIn(Data("canary birds".utf8)))
     }
 }

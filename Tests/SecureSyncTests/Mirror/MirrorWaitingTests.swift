@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Callers that wait for a store.
-@Suite(.timeLimit(.minutes(10))) struct MirrorWaitingTests {
+struct MirrorWaitingTests {
     private let home: TemporaryDatabase
     /// A directory that is slow, and that cannot be reached while `isAway`.
     private let store: HookedStore
@@ -55,12 +55,12 @@ import TestSupport
                     let count = try await pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 }
                     try await mirror.flush()
                     let restored = try await restoredCount() ?? 0
-                    #expect(restored >= count)
+                    check(restored >= count)
                 }
             }
             try await group.waitForAll()
         }
-        #expect(created.withLock { $0 } - before < 20)
+        check(created.withLock { $0 } - before < 20)
     }
 
     @Test func `while the store is away, a mirror says since when it is behind, and goes on later`()
@@ -74,13 +74,13 @@ import TestSupport
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (1)") }
         while mirror.status.nextTry == nil { try await Task.sleep(for: .milliseconds(10)) }
         let status = mirror.status
-        let since = try #require(status.behindSince)
-        #expect(since >= start && since < Date())
-        #expect((status.failure as? SyncError)?.isTransient == true)
+        let since = try require(status.behindSince)
+        check(since >= start && since < Date())
+        check((status.failure as? SyncError)?.isTransient, equals: true)
         isAway.withLock { $0 = false }
         while mirror.status.behindSince != nil { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(mirror.status.failure == nil && mirror.status.nextTry == nil)
-        #expect(try await restoredCount() == 1)
+        check(mirror.status.failure == nil && mirror.status.nextTry == nil)
+        try await check(restoredCount(), equals: 1)
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
     }
@@ -102,7 +102,7 @@ import TestSupport
         try await pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         isAway.withLock { $0 = false }
         while mirror.status.behindSince != nil { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(try await restoredCount() == 20)
+        try await check(restoredCount(), equals: 20)
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
     }

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// A file to which several processes write, while one mirrors it.
-@Suite(.timeLimit(.minutes(30))) struct SharedMirrorTests {
+struct SharedMirrorTests {
     private let home: TemporaryDatabase
 
     init() throws {
@@ -36,13 +36,13 @@ import TestSupport
                 last = before.commits
             }
             let restored = try await place.restored()
-            #expect(restored.commits >= last)
+            check(restored.commits >= last)
             last = restored.commits
             // The last commits come by `run` alone.
         }
         try await writing.value
         try await mirror.flush()
-        #expect(try await place.restored() == pool.read { try Ledger.check($0) })
+        try await check(place.restored(), equals: pool.read { try Ledger.check($0) })
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
         await pool.close()
@@ -67,15 +67,15 @@ import TestSupport
             Issue.record("\(error as Any)")
             return
         }
-        #expect(try await place.restored() == old)
+        try await check(place.restored(), equals: old)
         await pool.close()
 
         let newKey = Data(repeating: 77, count: 32)
         try await pool.open(with: .raw(SecretBytes(copying: newKey)))
         let new = try await pool.write { try Ledger.commit($0) }
         try await mirror.flush()
-        #expect(try await place.restored(key: newKey) == new)
-        #expect(try await place.restored(at: .date(date)) == old)
+        try await check(place.restored(key: newKey), equals: new)
+        try await check(place.restored(at: .date(date)), equals: old)
         await pool.close()
     }
 }

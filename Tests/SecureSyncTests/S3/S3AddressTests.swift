@@ -1,11 +1,12 @@
 import Foundation
 import SecureKeys
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// Addresses, credentials and documents, without a server.
-@Suite struct S3AddressTests {
+struct S3AddressTests {
     private func address(
         _ endpoint: String?, _ bucket: String = "bucket", _ prefix: String = "",
         _ region: String = "eu-central-1", _ style: S3ObjectStore.AddressStyle? = nil
@@ -35,7 +36,7 @@ import Testing
                 "https://b.example.com:8443/p/n"
             ),
         ] {
-            #expect(try address.url(address.path("n"), query: "").absoluteString == url)
+            try check(address.url(address.path("n"), query: "").absoluteString, equals: url)
         }
     }
 
@@ -64,8 +65,8 @@ import Testing
 
     @Test func `an address text names bucket and prefix, and the environment the rest`() throws {
         let parts = try S3Address.parts(of: "s3://bucket/a/b")
-        #expect(parts == ("bucket", "a/b"))
-        #expect(try S3Address.parts(of: "s3://bucket") == ("bucket", ""))
+        check(parts == ("bucket", "a/b"))
+        try check(S3Address.parts(of: "s3://bucket") == ("bucket", ""))
         #expect(throws: SyncError.self) { try S3Address.parts(of: "https://bucket/a") }
         _ = try S3ObjectStore(address: "s3://b/p", environment: ["AWS_REGION": "eu-west-1"])
         _ = try S3ObjectStore(
@@ -73,7 +74,7 @@ import Testing
         let error = #expect(throws: SyncError.self) {
             try S3ObjectStore(address: "s3://b/p", environment: ["AWS_REGION": ""])
         }
-        #expect(error?.description.contains("AWS_REGION") == true)
+        check(error?.description.contains("AWS_REGION"), equals: true)
     }
 
     // MARK: - Credentials
@@ -85,7 +86,7 @@ import Testing
         var dumped = ""
         dump(credentials, to: &dumped)
         for text in ["\(credentials)", String(reflecting: credentials), dumped] {
-            #expect(text.contains("AKID") && !text.contains("secret"), "\(text)")
+            check(text.contains("AKID") && !text.contains("secret"), "\(text)")
         }
     }
 
@@ -97,11 +98,11 @@ import Testing
         try FileManager.default.createDirectory(at: aws, withIntermediateDirectories: true)
         let home = ["HOME": folder.path]
         let none = #expect(throws: SyncError.self) { try S3Credentials.find(home) }
-        #expect(none?.description.contains("\(folder.path)/.aws/credentials") == true)
+        check(none?.description.contains("\(folder.path)/.aws/credentials"), equals: true)
 
         try Data("[default]\naws_access_key_id = C\naws_secret_access_key = c\n[profile p]\n".utf8)
             .write(to: aws.appendingPathComponent("config"))
-        #expect(try S3Credentials.find(home).accessKeyID == "C")
+        try check(S3Credentials.find(home).accessKeyID, equals: "C")
 
         let file = """
             # a comment
@@ -120,22 +121,22 @@ import Testing
         let credentials = aws.appendingPathComponent("credentials")
         try Data(file.utf8).write(to: credentials)
         let standard = try S3Credentials.find(home)
-        #expect(standard.accessKeyID == "D")
-        #expect(standard.secretAccessKey == SecretBytes(utf8: "d+/=#;x"))
-        #expect(standard.sessionToken == nil)
+        check(standard.accessKeyID, equals: "D")
+        check(standard.secretAccessKey, equals: SecretBytes(utf8: "d+/=#;x"))
+        check(standard.sessionToken == nil)
         let other = try S3Credentials.find(home.merging(["AWS_PROFILE": "other"]) { $1 })
-        #expect(other.accessKeyID == "O" && other.sessionToken == SecretBytes(utf8: "t=="))
+        check(other.accessKeyID == "O" && other.sessionToken == SecretBytes(utf8: "t=="))
         #expect(throws: SyncError.self) {
             try S3Credentials.find(home.merging(["AWS_PROFILE": "half"]) { $1 })
         }
-        #expect(try S3Credentials.fromFiles(profile: "no", environment: home) == nil)
-        #expect(
-            try S3Credentials.find([
+        try check(S3Credentials.fromFiles(profile: "no", environment: home) == nil)
+        try check(
+            S3Credentials.find([
                 "HOME": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": credentials.path,
-            ]).accessKeyID == "D")
+            ]).accessKeyID, equals: "D")
 
         let variables = ["AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e"]
-        #expect(try S3Credentials.find(home.merging(variables) { $1 }).accessKeyID == "E")
+        try check(S3Credentials.find(home.merging(variables) { $1 }).accessKeyID, equals: "E")
         #expect(throws: SyncError.self) {
             try S3Credentials.find(home.merging(["AWS_ACCESS_KEY_ID": "E"]) { $1 })
         }
@@ -144,7 +145,7 @@ import Testing
     // MARK: - Documents
 
     @Test func `documents of S3 are read`() throws {
-        let page = try #require(
+        let page = try require(
             S3Page(
                 Data(
                     """
@@ -155,9 +156,9 @@ import Testing
                       <Contents><Key>b</Key><Size>0</Size><Owner><ID>1</ID></Owner></Contents>
                     </ListBucketResult>
                     """.utf8)))
-        #expect(page.isTruncated)
-        #expect(page.entries.map(\.key) == ["a/b c+&A", "b"])
-        #expect(page.entries.map(\.size) == [7, 0])
+        check(page.isTruncated)
+        check(page.entries.map(\.key), equals: ["a/b c+&A", "b"])
+        check(page.entries.map(\.size), equals: [7, 0])
     }
 
     @Test func `documents that S3 never sends are refused, and soon`() throws {
@@ -171,17 +172,17 @@ import Testing
             Data("<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><Error>&x;</Error>".utf8),
             Data("<?xml version=\"1.0\" encoding=\"UTF-7\"?><Error/>".utf8),
             Data("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><Error>\u{e4}</Error>".utf8),
-            try #require("<Error/>".data(using: .utf16)),
+            try require("<Error/>".data(using: .utf16)),
             Data(String(repeating: "<a>", count: 1_000_000).utf8),
             Data("<a><b></a></b>".utf8), Data("<a/><b/>".utf8), Data("<a>&x;</a>".utf8), Data(),
             Data("no XML".utf8), Data([0xff, 0xfe]), Data("<a".utf8), Data("<a>\u{1}</a>".utf8),
         ]
         let start = ContinuousClock.now
         for document in documents {
-            #expect(
+            check(
                 S3Element(document) == nil,
                 "\(String(decoding: document.prefix(50), as: UTF8.self))")
         }
-        #expect(ContinuousClock.now - start < .seconds(30))
+        check(ContinuousClock.now - start < .seconds(30))
     }
 }

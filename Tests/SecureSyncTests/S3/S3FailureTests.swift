@@ -1,11 +1,12 @@
 import Foundation
 import SecureKeys
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
 /// A store whose server fails in every way.
-@Suite(.timeLimit(.minutes(5))) struct S3FailureTests {
+struct S3FailureTests {
     private static let secret = "secret-of-the-key"
     private static let token = "token-of-the-session"
 
@@ -35,7 +36,7 @@ import Testing
             _ = try await call()
         }
         for text in [error?.description ?? "", String(reflecting: error)] {
-            #expect(!text.contains(Self.secret) && !text.contains(Self.token))
+            check(!text.contains(Self.secret) && !text.contains(Self.token))
         }
         return error
     }
@@ -47,43 +48,43 @@ import Testing
             request.method == "GET" ? .answer(200, [:], Data("content".utf8)) : .answer(200)
         }
         let store = try store(server)
-        #expect(try await store.create("a/b", Data("12345".utf8)))
-        #expect(try await store.create("empty", Data()))
-        #expect(try await store.read("a/b") == Data("content".utf8))
+        try await check(store.create("a/b", Data("12345".utf8)))
+        try await check(store.create("empty", Data()))
+        try await check(store.read("a/b"), equals: Data("content".utf8))
         try await store.mark("mark", Data("1".utf8))
         try await store.remove(["a"])
         let requests = server.requests
-        #expect(requests.map(\.method) == ["PUT", "PUT", "GET", "PUT", "DELETE"])
-        #expect(requests[0].target == "/bucket/some/a/b")
-        #expect(requests[0].body == Data("12345".utf8))
-        #expect(requests[0].headers["if-none-match"] == "*")
-        #expect(requests[0].headers["content-length"] == "5")
-        #expect(
-            requests[0].headers["x-amz-content-sha256"]
-                == "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5")
-        #expect(requests[1].headers["content-length"] == "0")
-        #expect(requests[1].headers["transfer-encoding"] == nil)
-        #expect(requests[3].headers["if-none-match"] == nil)
+        check(requests.map(\.method), equals: ["PUT", "PUT", "GET", "PUT", "DELETE"])
+        check(requests[0].target, equals: "/bucket/some/a/b")
+        check(requests[0].body, equals: Data("12345".utf8))
+        check(requests[0].headers["if-none-match"], equals: "*")
+        check(requests[0].headers["content-length"], equals: "5")
+        check(
+            requests[0].headers["x-amz-content-sha256"],
+            equals: "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5")
+        check(requests[1].headers["content-length"], equals: "0")
+        check(requests[1].headers["transfer-encoding"] == nil)
+        check(requests[3].headers["if-none-match"] == nil)
         for request in requests {
-            #expect(request.headers["host"] == "127.0.0.1:\(server.port)")
-            #expect(request.headers["x-amz-security-token"] == Self.token)
-            #expect(
+            check(request.headers["host"], equals: "127.0.0.1:\(server.port)")
+            check(request.headers["x-amz-security-token"], equals: Self.token)
+            check(
                 request.headers["authorization"]?.hasPrefix(
-                    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") == true)
-            #expect(!request.headers.values.contains { $0.contains(Self.secret) })
-            #expect(!request.target.contains(Self.token))
+                    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), equals: true)
+            check(!request.headers.values.contains { $0.contains(Self.secret) })
+            check(!request.target.contains(Self.token))
         }
     }
 
     /// Returns the `Authorization` header that a server computes for what it has received.
     private func authorization(_ request: LoopbackServer.Request) throws -> String {
-        let sent = try #require(request.headers["authorization"])
-        let list = try #require(sent.split(separator: "SignedHeaders=").last)
+        let sent = try require(request.headers["authorization"])
+        let list = try require(sent.split(separator: "SignedHeaders=").last)
         let names = list.prefix { $0 != "," }.split(separator: ";").map(String.init)
-        #expect(Set(["host", "x-amz-date", "x-amz-content-sha256"]).isSubset(of: names))
+        check(Set(["host", "x-amz-date", "x-amz-content-sha256"]).isSubset(of: names))
         let items = URLComponents(string: "http://a" + request.target)?.queryItems ?? []
         let date = try Date(
-            #require(request.headers["x-amz-date"]),
+            require(request.headers["x-amz-date"]),
             strategy: Date.ISO8601FormatStyle(
                 dateSeparator: .omitted, dateTimeSeparator: .standard, timeSeparator: .omitted,
                 timeZone: .gmt))
@@ -111,13 +112,13 @@ import Testing
         try await store.remove(["a"])
         try await store.remove(["a", "b"])
         let requests = server.requests
-        #expect(requests.count == 8)
+        check(requests.count, equals: 8)
         for request in requests {
-            #expect(try request.headers["authorization"] == authorization(request))
-            #expect(
-                request.headers["x-amz-content-sha256"] == AWSSignatureV4.hash(request.body))
+            try check(request.headers["authorization"], equals: authorization(request))
+            check(
+                request.headers["x-amz-content-sha256"], equals: AWSSignatureV4.hash(request.body))
         }
-        #expect(requests[0].headers["authorization"]?.contains("if-none-match;") == true)
+        check(requests[0].headers["authorization"]?.contains("if-none-match;"), equals: true)
     }
 
     @Test func `an object of 64 MiB is sent and received whole`() async throws {
@@ -133,9 +134,9 @@ import Testing
                 ? .answer(request.body == expected ? 200 : 400) : .answer(200, [:], expected)
         }
         let store = try store(server)
-        #expect(try await store.create("large", content))
-        #expect(try await store.read("large") == content)
-        #expect(server.requests.count == 2)
+        try await check(store.create("large", content))
+        try await check(store.read("large"), equals: content)
+        check(server.requests.count, equals: 2)
     }
 
     // MARK: - What is repeated
@@ -149,9 +150,9 @@ import Testing
             count < 3 ? .error(status, code) : .answer(200, [:], Data("1".utf8))
         }
         let store = try store(server)
-        #expect(try await store.create("a", Data("1".utf8)))
-        #expect(server.requests.count == 4)
-        #expect(Set(server.requests.map(\.body)) == [Data("1".utf8)])
+        try await check(store.create("a", Data("1".utf8)))
+        check(server.requests.count, equals: 4)
+        check(Set(server.requests.map(\.body)), equals: [Data("1".utf8)])
     }
 
     @Test func `a connection that is cut is repeated, wherever it is cut`() async throws {
@@ -163,16 +164,16 @@ import Testing
             default: .answer(200, [:], Data("whole".utf8))
             }
         }
-        #expect(try await store(server).read("a") == Data("whole".utf8))
-        #expect(server.requests.count == 4)
+        try await check(store(server).read("a"), equals: Data("whole".utf8))
+        check(server.requests.count, equals: 4)
     }
 
     @Test func `a creation whose answer was lost has not created for its caller`() async throws {
         let server = try LoopbackServer { _, count in
             count == 0 ? .cut : .error(412, "PreconditionFailed")
         }
-        #expect(try await !store(server).create("a", Data("1".utf8)))
-        #expect(server.requests.count == 2)
+        try await check(!store(server).create("a", Data("1".utf8)))
+        check(server.requests.count, equals: 2)
     }
 
     @Test func `a server that is overloaded for ever is a transient error in the end`() async throws
@@ -181,10 +182,11 @@ import Testing
         let store = try store(server, patience: .seconds(2))
         let start = ContinuousClock.now
         let error = await failure { try await store.create("a", Data()) }
-        #expect(
-            error == .store(code: "503 SlowDown", message: "Please reduce.", isTransient: true))
-        #expect(ContinuousClock.now - start < .seconds(10))
-        #expect(server.requests.count > 2)
+        check(
+            error,
+            equals: .store(code: "503 SlowDown", message: "Please reduce.", isTransient: true))
+        check(ContinuousClock.now - start < .seconds(10))
+        check(server.requests.count > 2)
     }
 
     @Test func `a server that is not there is a transient error`() async throws {
@@ -214,7 +216,7 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(ContinuousClock.now - start < .seconds(30))
+        check(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func `a transfer that is slow, but goes on, is no time-out`() async throws {
@@ -224,9 +226,9 @@ import Testing
         }
         let store = try store(server, patience: .zero, timeout: .seconds(2))
         // More than the system's buffers hold, in 64 KiB and more at a time.
-        #expect(try await store.create("a", Data(count: 16 << 20)))
-        #expect(try await store.read("a") == Data(count: 40))
-        #expect(server.requests.count == 2)
+        try await check(store.create("a", Data(count: 16 << 20)))
+        try await check(store.read("a"), equals: Data(count: 40))
+        check(server.requests.count, equals: 2)
     }
 
     // MARK: - What is not
@@ -257,11 +259,11 @@ import Testing
                 Issue.record("\(String(describing: error))")
                 continue
             }
-            #expect(text == (code.isEmpty ? "\(status)" : "\(status) \(code)"))
-            #expect(
+            check(text, equals: (code.isEmpty ? "\(status)" : "\(status) \(code)"))
+            check(
                 message.contains(hint) && !message.contains { "\u{a}\u{9b}\u{202e}".contains($0) },
                 "\(message)")
-            #expect(server.requests.count == before + 1)
+            check(server.requests.count, equals: before + 1)
         }
     }
 
@@ -269,7 +271,7 @@ import Testing
         let server = try LoopbackServer { _, _ in .error(501, "NotImplemented") }
         let store = try store(server)
         guard case .storeCannotCreateOnly = await failure({ try await store.create("a", Data()) })
-        else { return #expect(Bool(false)) }
+        else { return check(Bool(false)) }
     }
 
     @Test func `a server that ignores the condition is found out`() async throws {
@@ -284,7 +286,7 @@ import Testing
         }
         let store = try store(server)
         guard case .storeCannotCreateOnly = await failure({ try await store.probe(under: "x/") })
-        else { return #expect(Bool(false)) }
+        else { return check(Bool(false)) }
     }
 
     @Test(arguments: [301, 302, 307, 308])
@@ -306,10 +308,10 @@ import Testing
                 Issue.record("a redirect is no error")
                 continue
             }
-            #expect(code.hasPrefix("\(status)"))
-            #expect(message.contains("eu-west-7"), "\(message)")
+            check(code.hasPrefix("\(status)"))
+            check(message.contains("eu-west-7"), "\(message)")
         }
-        #expect(other.requests.isEmpty)
+        check(other.requests.isEmpty)
     }
 
     // MARK: - Lists
@@ -334,9 +336,9 @@ import Testing
             }
         }
         let store = try store(server)
-        #expect(try await store.listAll("").map(\.name) == ["a/b", "c"])
-        #expect(server.requests[1].target.contains("start-after=some%2FB%20c"))
-        #expect(server.requests[2].target.contains("start-after=some%2Fc"))
+        try await check(store.listAll("").map(\.name), equals: ["a/b", "c"])
+        check(server.requests[1].target.contains("start-after=some%2FB%20c"))
+        check(server.requests[2].target.contains("start-after=some%2Fc"))
     }
 
     @Test(arguments: [
@@ -352,7 +354,7 @@ import Testing
         let store = try store(server)
         guard
             case .store("InvalidAnswer", _, false) = await failure({ try await store.listAll("") })
-        else { return #expect(Bool(false)) }
+        else { return check(Bool(false)) }
     }
 
     @Test func `an answer without end is not received to its end`() async throws {
@@ -380,7 +382,8 @@ import Testing
         let store = try store(server)
         try await store.remove(["a", "b"])
         try await store.remove(["c", "d"])
-        #expect(server.requests.map(\.method) == ["POST", "DELETE", "DELETE", "DELETE", "DELETE"])
+        check(
+            server.requests.map(\.method), equals: ["POST", "DELETE", "DELETE", "DELETE", "DELETE"])
     }
 
     @Test func `of a removal what failed is repeated or reported`() async throws {
@@ -396,16 +399,16 @@ import Testing
         }
         let store = try store(server)
         try await store.remove(["a", "b"])
-        #expect(server.requests.map(\.target) == ["/bucket?delete=", "/bucket/some/b"])
-        #expect(
+        check(server.requests.map(\.target), equals: ["/bucket?delete=", "/bucket/some/b"])
+        check(
             String(decoding: server.requests[0].body, as: UTF8.self).contains(
                 "<Object><Key>some/a</Key></Object><Object><Key>some/b</Key></Object>"))
-        #expect(server.requests[0].headers["x-amz-checksum-sha256"]?.count == 44)
+        check(server.requests[0].headers["x-amz-checksum-sha256"]?.count, equals: 44)
         guard
             case .store("AccessDenied", _, false) = await failure({
                 try await store.remove(["a", "b"])
             })
-        else { return #expect(Bool(false)) }
+        else { return check(Bool(false)) }
     }
 
     // MARK: - Clock and credentials
@@ -419,10 +422,10 @@ import Testing
                 : .answer(200, [:], Data(request.headers["x-amz-date", default: ""].utf8))
         }
         let store = try store(server)
-        let date = try #require(try await store.read("a"))
-        #expect(String(decoding: date, as: UTF8.self).hasPrefix("20700101T120"))
+        let date = try await require(store.read("a"))
+        check(String(decoding: date, as: UTF8.self).hasPrefix("20700101T120"))
         _ = try await store.read("a")
-        #expect(server.requests.count == 3)
+        check(server.requests.count, equals: 3)
     }
 
     @Test func `a clock that stays wrong is an error`() async throws {
@@ -433,8 +436,8 @@ import Testing
         }
         let store = try store(server)
         let error = await failure { try await store.read("a") }
-        #expect(error?.description.contains("clock") == true)
-        #expect(server.requests.count == 2)
+        check(error?.description.contains("clock"), equals: true)
+        check(server.requests.count, equals: 2)
     }
 
     @Test func `credentials are asked for again when they end or are refused`() async throws {
@@ -449,9 +452,9 @@ import Testing
                 secretAccessKey: SecretBytes(utf8: "s"),
                 expiration: Date(timeIntervalSinceNow: 3600))
         }
-        #expect(try await store.create("a", Data()))
-        #expect(try await store.create("b", Data()))
-        #expect(await calls.count == 2)
+        try await check(store.create("a", Data()))
+        try await check(store.create("b", Data()))
+        await check(calls.count, equals: 2)
         let ending = Counter()
         let other = try self.store(server) {
             _ = await ending.next()
@@ -459,9 +462,9 @@ import Testing
                 accessKeyID: "new", secretAccessKey: SecretBytes(utf8: "s"),
                 expiration: Date(timeIntervalSinceNow: 60))
         }
-        #expect(try await other.create("a", Data()))
-        #expect(try await other.create("b", Data()))
-        #expect(await ending.count == 2)
+        try await check(other.create("a", Data()))
+        try await check(other.create("b", Data()))
+        await check(ending.count, equals: 2)
     }
 
     // MARK: - Cancellation
@@ -480,7 +483,7 @@ import Testing
             let start = ContinuousClock.now
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(ContinuousClock.now - start < .seconds(10))
+            check(ContinuousClock.now - start < .seconds(10))
         }
         let task = Task {
             try? await Task.sleep(for: .seconds(100))
@@ -511,8 +514,8 @@ import Testing
                     try? await Task.sleep(for: .microseconds(Int.random(in: 0...5000)))
                     task.cancel()
                     switch await task.result {
-                    case .success(let content): #expect(content == Data("1".utf8))
-                    case .failure(let error): #expect(error is CancellationError, "\(error)")
+                    case .success(let content): check(content, equals: Data("1".utf8))
+                    case .failure(let error): check(error is CancellationError, "\(error)")
                     }
                 }
             }
@@ -523,9 +526,9 @@ import Testing
         let server = try LoopbackServer { _, _ in .silence }
         let store = try store(server, timeout: .seconds(100))
         let start = ContinuousClock.now
-        #expect(
-            try await store.waitForMark("a", since: nil, atMost: .milliseconds(100)) == nil)
-        #expect(ContinuousClock.now - start < .seconds(30))
+        try await check(
+            store.waitForMark("a", since: nil, atMost: .milliseconds(100)) == nil)
+        check(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func `a mark that is set again with the same bytes is seen`() async throws {
@@ -539,9 +542,9 @@ import Testing
         }
         let store = try store(server)
         let first = try await store.waitForMark("a", since: nil, atMost: .seconds(60))
-        #expect(first != nil)
+        check(first != nil)
         let second = try await store.waitForMark("a", since: first, atMost: .seconds(60))
-        #expect(second != nil && second != first)
+        check(second != nil && second != first)
     }
 }
 

@@ -1,9 +1,10 @@
 import Foundation
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite struct CaptureSnapshotTests {
+struct CaptureSnapshotTests {
     private let schema = """
         CREATE TABLE parent (id TEXT PRIMARY KEY NOT NULL, name, code TEXT UNIQUE);
         CREATE TABLE child (
@@ -52,15 +53,15 @@ import Testing
                     stamp: Stamp(time: .init(Int64.max) >> 1, member: .numbered(3)))
             })
         _ = try first.write { try first.capture.apply([late], in: first.db) }
-        #expect(try first.capture.parkedRows(in: first.db).count == 1)
+        try check(first.capture.parkedRows(in: first.db).count, equals: 1)
 
         let all = try rows(first)
-        #expect(all.first?.table == "parent")
+        check(all.first?.table, equals: "parent")
         _ = try second.write { try second.capture.apply(all, in: second.db) }
-        #expect(Set(try rows(second).map { "\($0)" }) == Set(all.map { "\($0)" }))
-        #expect(
-            try second.capture.parkedRows(in: second.db)
-                == first.capture.parkedRows(in: first.db))
+        check(Set(try rows(second).map { "\($0)" }), equals: Set(all.map { "\($0)" }))
+        try check(
+            second.capture.parkedRows(in: second.db), equals: first.capture.parkedRows(in: first.db)
+        )
     }
 
     @Test func `at a floor above all clocks nothing of them stays`() throws {
@@ -71,16 +72,16 @@ import Testing
             DELETE FROM parent WHERE id = 'b';
             """)
         _ = try file.stamped()
-        #expect(try clockCount(file) == 2)
+        try check(clockCount(file), equals: 2)
         let time = try file.capture.lastTime(in: file.db) >> 16
         try file.write { try file.capture.forget(through: Floor(time: time + 1), in: file.db) }
-        #expect(try clockCount(file) == 0)
-        let row = try #require(try rows(file).first)
-        #expect(row.life.stamp == .floor)
+        try check(clockCount(file), equals: 0)
+        let row = try require(rows(file).first)
+        check(row.life.stamp, equals: .floor)
         // What is written later is above the floor, whatever the clock says.
         try file.run("UPDATE parent SET name = 5 WHERE id = 'a'")
-        let change = try #require(try file.stamped(clockOffset: -1_000_000_000).first)
-        #expect(change.registers.allSatisfy { $0.stamp.milliseconds > time + 1 })
+        let change = try require(file.stamped(clockOffset: -1_000_000_000).first)
+        check(change.registers.allSatisfy { $0.stamp.milliseconds > time + 1 })
     }
 
     @Test func `a floor keeps the clocks that are above it`() throws {
@@ -91,12 +92,12 @@ import Testing
         try file.run("UPDATE parent SET name = 2 WHERE id = 'a'")
         _ = try file.stamped(clockOffset: 60_000)
         try file.write { try file.capture.forget(through: floor, in: file.db) }
-        let row = try #require(try rows(file).first)
-        #expect(row.life.stamp == .floor)
+        let row = try require(rows(file).first)
+        check(row.life.stamp, equals: .floor)
         let stamps = Dictionary(
             uniqueKeysWithValues: row.registers.map { ($0.columns[0], $0.stamp) })
-        #expect(stamps["code"] == .floor)
-        #expect(try #require(stamps["name"]) > .floor)
+        check(stamps["code"], equals: .floor)
+        try check(require(stamps["name"]) > .floor)
     }
 
     @Test func `a column's value that waits goes with its row, also when the floor has passed`()
@@ -116,7 +117,7 @@ import Testing
         _ = try old.stamped()
         let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
         try old.write { try old.capture.forget(through: Floor(time: soon), in: old.db) }
-        #expect(try clockCount(old) == 0)
+        try check(clockCount(old), equals: 0)
 
         try old.write {
             try SyncedTables.removeTriggers(in: old.db)
@@ -127,7 +128,7 @@ import Testing
         let rows = try old.db.fetchAll("SELECT id, more FROM parent") { (id: String, more: Int) in
             "\(id) \(more)"
         }
-        #expect(rows == ["stays 2"])
+        check(rows, equals: ["stays 2"])
     }
 
     @Test func `a column that a migration has added keeps its stamp beside the others of its row`()
@@ -142,8 +143,8 @@ import Testing
         _ = try file.stamped(clockOffset: 60_000)
         try file.run("ALTER TABLE t ADD COLUMN c DEFAULT 7")
         try file.restart()
-        let row = try #require(try rows(file).first)
-        #expect(row.registers.map(\.columns) == [["c"], ["a", "b"]])
-        #expect(row.registers.map { $0.stamp == row.life.stamp } == [true, false])
+        let row = try require(rows(file).first)
+        check(row.registers.map(\.columns), equals: [["c"], ["a", "b"]])
+        check(row.registers.map { $0.stamp == row.life.stamp }, equals: [true, false])
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SecureSync
 
-@Suite struct FloorTests {
+struct FloorTests {
     /// Takes one step, chosen by `pick`, which returns a number below its argument.
     private func step(_ world: inout FloorWorld, _ pick: (Int) -> Int) {
         let index = pick(world.members.count)
@@ -47,7 +48,7 @@ import Testing
         let count = ProcessInfo.processInfo.environment["SECURESTORAGE_FLOOR_WALKS"].flatMap(
             Int.init)
         let found = walk(0..<(count ?? 1000), mistake: nil)
-        #expect(found == nil, "\(String(describing: found))")
+        check(found == nil, "\(String(describing: found))")
     }
 
     /// The seeds begin shortly before the first walk that has shown the mistake.
@@ -56,8 +57,8 @@ import Testing
         (.stampedLow, 0), (.lateMerged, 100), (.returnMerged, 50), (.entryUndeclared, 200),
     ])
     func `each mistake is seen on some walk`(_ mistake: FloorWorld.Mistake, _ first: Int) {
-        #expect(walk(first..<first + 2000, mistake: mistake) != nil)
-        #expect(walk(first..<first + 150, mistake: nil) == nil)
+        check(walk(first..<first + 2000, mistake: mistake) != nil)
+        check(walk(first..<first + 150, mistake: nil) == nil)
     }
 
     /// Too rare for walks: a row is deleted and inserted again below the floor, and an edit of its
@@ -69,12 +70,12 @@ import Testing
         func publish(_ index: Int, _ kind: FloorWorld.Kind = .none, promising: UInt64 = 0) {
             let isSealed = world.seal(index, kind, above: 0, promising: promising)
             let isSent = world.send(index)
-            #expect(isSealed && isSent)
+            check(isSealed && isSent)
         }
         func pull(_ index: Int, _ others: Int...) {
             for other in others {
                 let isPulled = world.pull(index, from: FloorWorld.id(other))
-                #expect(isPulled)
+                check(isPulled)
             }
         }
         publish(c, promising: 10)
@@ -90,52 +91,52 @@ import Testing
         publish(c)
         pull(a, b, b, c)
         let isWritten = world.snapshot(a, silent: [])
-        #expect(isWritten)
-        #expect(world.snapshots[1].declaration.floor.time == 10)
+        check(isWritten)
+        check(world.snapshots[1].declaration.floor.time, equals: 10)
         let isAdopted = world.adopt(c)
-        #expect(isAdopted == (mistake != nil))
+        check(isAdopted, equals: (mistake != nil))
         pull(c, b)
-        #expect((world.failure != nil) == (mistake != nil))
+        check((world.failure != nil), equals: (mistake != nil))
     }
 
     @Test func `a founder alone forgets up to its own promise`() throws {
         let me = FloorWorld.id(0)
         let first = Declaration.first(of: me)
-        let next = try #require(
+        let next = try require(
             first.next(by: me, heads: [me: 3], published: [:], promise: { _, _ in 70 }))
-        #expect(next.number == 2)
-        #expect(next.floor == Floor(heads: [me: 3], time: 70))
-        #expect(next.floor.covers(Stamp(time: Stamp.time(milliseconds: 70) + 9, member: me)))
-        #expect(!next.floor.covers(Stamp(time: Stamp.time(milliseconds: 71), member: me)))
-        #expect(next.next(by: me, heads: [me: 2], published: [:], promise: { _, _ in 0 }) == nil)
+        check(next.number, equals: 2)
+        check(next.floor, equals: Floor(heads: [me: 3], time: 70))
+        check(next.floor.covers(Stamp(time: Stamp.time(milliseconds: 70) + 9, member: me)))
+        check(!next.floor.covers(Stamp(time: Stamp.time(milliseconds: 71), member: me)))
+        check(next.next(by: me, heads: [me: 2], published: [:], promise: { _, _ in 0 }) == nil)
     }
 
     @Test func `a log that begins holds the floor until all have heard of it`() throws {
         let (me, other) = (FloorWorld.id(0), FloorWorld.id(1))
-        let entered = try #require(Declaration.first(of: me, heads: [me: 1]).entering(other))
-        let next = try #require(
+        let entered = try require(Declaration.first(of: me, heads: [me: 1]).entering(other))
+        let next = try require(
             entered.next(by: me, heads: [me: 3], published: [:], promise: { _, _ in 70 }))
-        #expect(next.floor.time == 0)
-        #expect(next.entering(other) == nil)
+        check(next.floor.time, equals: 0)
+        check(next.entering(other) == nil)
     }
 
     @Test func `a closed log takes no edit, and its owner forks`() throws {
         let (me, other) = (FloorWorld.id(0), FloorWorld.id(1))
-        let entered = try #require(Declaration.first(of: me).entering(other))
+        let entered = try require(Declaration.first(of: me).entering(other))
         let heads: Floor.Heads = [me: 3, other: 2]
-        let closing = try #require(
+        let closing = try require(
             entered.next(
                 by: me, heads: heads, published: [:], promise: { _, _ in 5 }, silent: [other]))
-        #expect(closing.verdict(on: 3, of: other) == .void)
-        #expect(closing.verdict(on: 3, of: other, named: 3) == .counts)
-        let closed = try #require(
+        check(closing.verdict(on: 3, of: other), equals: .void)
+        check(closing.verdict(on: 3, of: other, named: 3), equals: .counts)
+        let closed = try require(
             closing.next(by: me, heads: heads, published: [:], promise: { _, _ in 5 }))
-        #expect(closed.closed == [other: 2])
-        #expect(closed.verdict(on: 2, of: other) == .counts)
-        #expect(closed.verdict(on: 3, of: other, named: 3) == .void)
-        #expect(closed.verdict(on: 1, of: FloorWorld.id(2)) == .unknown)
-        #expect(closed.returning(other, heads: [:]) { _, _ in true } == .fork)
-        #expect(closed.returning(me, heads: [:]) { _, _ in true } == .readOn)
-        #expect(closed.returning(me, heads: [:]) { _, number in number > 1 } == .load)
+        check(closed.closed, equals: [other: 2])
+        check(closed.verdict(on: 2, of: other), equals: .counts)
+        check(closed.verdict(on: 3, of: other, named: 3), equals: .void)
+        check(closed.verdict(on: 1, of: FloorWorld.id(2)), equals: .unknown)
+        check(closed.returning(other, heads: [:]) { _, _ in true }, equals: .fork)
+        check(closed.returning(me, heads: [:]) { _, _ in true }, equals: .readOn)
+        check(closed.returning(me, heads: [:]) { _, number in number > 1 }, equals: .load)
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite struct SnapshotManifestTests {
+struct SnapshotManifestTests {
     private let members = BatchSamples.members
 
     private var manifest: SnapshotManifest {
@@ -29,7 +30,7 @@ import Testing
 
     @Test func `what is written is read`() throws {
         let read = try SnapshotManifest(decoding: manifest.encoded(), number: 9)
-        #expect(read == manifest)
+        check(read, equals: manifest)
     }
 
     @Test func `a manifest that is cut or longer is refused`() {
@@ -54,21 +55,21 @@ import Testing
                 do {
                     let read = try SnapshotManifest(decoding: changed, number: 9)
                     // One content has one form.
-                    #expect(read.encoded() == changed)
+                    check(read.encoded(), equals: changed)
                 } catch { refused += 1 }
             }
         }
-        #expect(refused > bytes.count)
+        check(refused > bytes.count)
     }
 
     @Test func `a member enters once, and nothing else changes`() throws {
-        let new = try #require(MemberID(Array(repeating: 9, count: 16)))
-        let next = try #require(manifest.entering(new, at: 5))
-        #expect(next.declaration.number == 10)
-        #expect(next.declaration.heads == manifest.declaration.heads)
-        #expect(next.rows == manifest.rows)
-        #expect(next.entering(new, at: 6) == nil)
-        #expect(manifest.entering(members[1], at: 5) == nil)
-        #expect(try SnapshotManifest(decoding: next.encoded(), number: 10) == next)
+        let new = try require(MemberID(Array(repeating: 9, count: 16)))
+        let next = try require(manifest.entering(new, at: 5))
+        check(next.declaration.number, equals: 10)
+        check(next.declaration.heads, equals: manifest.declaration.heads)
+        check(next.rows, equals: manifest.rows)
+        check(next.entering(new, at: 6) == nil)
+        check(manifest.entering(members[1], at: 5) == nil)
+        try check(SnapshotManifest(decoding: next.encoded(), number: 10), equals: next)
     }
 }

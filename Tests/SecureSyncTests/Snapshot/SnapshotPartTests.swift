@@ -2,9 +2,10 @@ import Foundation
 import SecureKeys
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite struct SnapshotPartTests {
+struct SnapshotPartTests {
     private let key: DataEncryptionKey
     private let rows = SnapshotManifest.Rows(name: Data(1...16), epoch: 1, parts: [])
 
@@ -38,9 +39,9 @@ import Testing
         for count in [0, 1, 999, 1000, 1001, 2500] {
             let changes = BatchSamples.random(count, seed: UInt64(count))
             let (parts, rows) = try write(changes)
-            #expect(rows.parts.count == parts.count)
-            #expect(parts.isEmpty == (count == 0))
-            #expect(try parts.enumerated().flatMap { try read($1, $0 + 1) } == changes)
+            check(rows.parts.count, equals: parts.count)
+            check(parts.isEmpty, equals: (count == 0))
+            try check(parts.enumerated().flatMap { try read($1, $0 + 1) }, equals: changes)
         }
     }
 
@@ -49,13 +50,13 @@ import Testing
             BatchSamples.insertion($0, [("body", .blob(Data(count: 1 << 20)))])
         }
         let (parts, _) = try write(changes)
-        #expect(parts.count > 2)
-        #expect(parts.allSatisfy { $0.count < 4 << 20 })
-        #expect(try parts.enumerated().flatMap { try read($1, $0 + 1) } == changes)
+        check(parts.count > 2)
+        check(parts.allSatisfy { $0.count < 4 << 20 })
+        try check(parts.enumerated().flatMap { try read($1, $0 + 1) }, equals: changes)
     }
 
     @Test func `a changed, cut or moved part is refused`() throws {
-        let part = try #require(try write(BatchSamples.random(40, seed: 1)).parts.first)
+        let part = try require(write(BatchSamples.random(40, seed: 1)).parts.first)
         for index in stride(from: 0, to: part.count, by: 7) {
             var changed = part
             changed[index] ^= 1

@@ -3,22 +3,23 @@ import Foundation
 import SecureKeys
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
 /// Batches of a program in Python that has nothing but the description of the format, and ours in
 /// its hands; see `Vectors`.
-@Suite(.timeLimit(.minutes(10))) struct BatchVectorsTests {
+struct BatchVectorsTests {
     static func vectors() throws -> [BatchVector] {
-        let url = try #require(Bundle.module.url(forResource: "batches", withExtension: "json"))
+        let url = try require(Bundle.module.url(forResource: "batches", withExtension: "json"))
         return try JSONDecoder().decode([BatchVector].self, from: Data(contentsOf: url))
     }
 
     @Test func `rows have the bytes that the other program has written`() throws {
         for vector in try Self.vectors() {
             let body = try vector.body()
-            #expect(Hex.text(body.encoded()) == vector.encoded, "batch \(vector.number)")
+            check(Hex.text(body.encoded()), equals: vector.encoded, "batch \(vector.number)")
             let read = try BatchBody(decoding: Hex.bytes(vector.encoded))
-            #expect(read == body, "batch \(vector.number)")
+            check(read, equals: body, "batch \(vector.number)")
         }
     }
 
@@ -26,19 +27,19 @@ import Testing
         var previous = Data(count: 32)
         for vector in try Self.vectors() {
             let batch = try SealedBatch(reading: Data(Hex.bytes(vector.batch)))
-            #expect(batch.header == (try vector.header()))
-            #expect(batch.header.previous == previous)
+            check(batch.header, equals: (try vector.header()))
+            check(batch.header.previous, equals: previous)
             let signer = try Curve25519.Signing.PublicKey(
                 rawRepresentation: Hex.bytes(vector.signer))
             try batch.verify { signer.isValidSignature($0, for: $1) }
-            #expect(try batch.open(key: vector.dataKey()) == (try vector.body()))
+            try check(batch.open(key: vector.dataKey()), equals: (try vector.body()))
             previous = batch.hash
         }
     }
 
     @Test(.enabled(if: python != nil, "python3 with cryptography and cbor2 is missing"))
     func `the other program opens batches of this one`() throws {
-        let python = try #require(Self.python)
+        let python = try require(Self.python)
         let signing = Curve25519.Signing.PrivateKey()
         let ours = try Self.vectors().map { vector in
             var ours = vector
@@ -54,11 +55,11 @@ import Testing
         let answers = try JSONDecoder().decode(
             [BatchVector].self,
             from: Self.run(python, [script, "read"], input: JSONEncoder().encode(ours)))
-        try #require(answers.count == ours.count)
+        try require(answers.count == ours.count)
         for (answer, vector) in zip(answers, ours) {
-            #expect(try answer.body() == vector.body())
-            #expect(try answer.header() == vector.header())
-            #expect(answer.encoded == vector.encoded)
+            try check(answer.body(), equals: vector.body())
+            try check(answer.header(), equals: vector.header())
+            check(answer.encoded, equals: vector.encoded)
         }
     }
 

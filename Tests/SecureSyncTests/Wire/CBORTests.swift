@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 /// The subset of CBOR that objects have.
-@Suite(.timeLimit(.minutes(10))) struct CBORTests {
+struct CBORTests {
     private func bytes(_ write: (inout CBORWriter) -> Void) -> [UInt8] {
         var writer = CBORWriter()
         write(&writer)
@@ -32,9 +32,11 @@ import TestSupport
         (Int64.max, "1b7fffffffffffffff"), (Int64.min, "3b7fffffffffffffff"),
     ])
     func `a number has the bytes of the standard`(_ value: Int64, _ hex: String) throws {
-        #expect(bytes { $0.signed(value) } == bytes(hex: hex))
-        #expect(try read(bytes(hex: hex)) { try $0.signed() } == value)
-        if value >= 0 { #expect(try read(bytes(hex: hex)) { try $0.unsigned() } == UInt64(value)) }
+        check(bytes { $0.signed(value) }, equals: bytes(hex: hex))
+        try check(read(bytes(hex: hex)) { try $0.signed() }, equals: value)
+        if value >= 0 {
+            try check(read(bytes(hex: hex)) { try $0.unsigned() }, equals: UInt64(value))
+        }
     }
 
     @Test(arguments: [
@@ -47,9 +49,9 @@ import TestSupport
     func `a floating-point number has the bytes of the standard`(_ value: Double, _ hex: String)
         throws
     {
-        #expect(bytes { $0.double(value) } == bytes(hex: hex))
+        check(bytes { $0.double(value) }, equals: bytes(hex: hex))
         let again = try read(bytes(hex: hex)) { try $0.double() }
-        #expect(again.bitPattern == value.bitPattern)
+        check(again.bitPattern, equals: value.bitPattern)
     }
 
     @Test func `all numbers of 16 bits, and their neighbours, keep their bits`() throws {
@@ -61,11 +63,11 @@ import TestSupport
                 continue
             }
             let value = try read(form) { try $0.double() }
-            #expect(bytes { $0.double(value) } == form)
+            check(bytes { $0.double(value) }, equals: form)
             guard value.isFinite else { continue }
             for next in [value.nextUp, value.nextDown, Double(Float(value).nextUp)] {
                 let form = bytes { $0.double(next) }
-                #expect(try read(form) { try $0.double() }.bitPattern == next.bitPattern)
+                try check(read(form) { try $0.double() }.bitPattern, equals: next.bitPattern)
             }
         }
     }
@@ -75,15 +77,15 @@ import TestSupport
         for _ in 0..<20_000 {
             let value = Double(bitPattern: generator.next())
             let again = try read(bytes { $0.double(value) }) { try $0.double() }
-            #expect(again.bitPattern == value.bitPattern || value.isNaN && again.isNaN)
+            check(again.bitPattern == value.bitPattern || value.isNaN && again.isNaN)
         }
     }
 
     @Test(arguments: ["", "a", "ü", "水", "\u{10151}", "a\0b", "\u{feff}x", "e\u{301}"])
     func `a text keeps its bytes`(_ text: String) throws {
         let form = bytes { $0.text(text) }
-        #expect(form.dropFirst().elementsEqual(text.utf8))
-        #expect(try read(form) { try $0.text() }.utf8.elementsEqual(text.utf8))
+        check(form.dropFirst().elementsEqual(text.utf8))
+        try check(read(form) { try $0.text() }.utf8.elementsEqual(text.utf8))
     }
 
     @Test(arguments: ["6180", "62c328", "63eda080", "64f4908080", "61ff", "62c080", "63e28082ff"])
@@ -151,10 +153,10 @@ import TestSupport
             $0.bool(false)
         }
         try read(form) { reader in
-            #expect(!reader.isTrue() && !reader.isFalse())
-            #expect(reader.null() && !reader.null())
-            #expect(reader.isTrue() && reader.isFalse())
-            #expect(!reader.isTrue() && !reader.isFalse() && !reader.null())
+            check(!reader.isTrue() && !reader.isFalse())
+            check(reader.null() && !reader.null())
+            check(reader.isTrue() && reader.isFalse())
+            check(!reader.isTrue() && !reader.isFalse() && !reader.null())
         }
     }
 }

@@ -3,9 +3,10 @@ import Foundation
 import SecureKeys
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SealedBatchTests {
+struct SealedBatchTests {
     private let key: DataEncryptionKey
     private let signing = Curve25519.Signing.PrivateKey()
     private let body = BatchSamples.body(BatchSamples.rows)
@@ -33,11 +34,11 @@ import Testing
                 sealed.bytes, (Data([9, 9]) + sealed.bytes + [9]).dropFirst(2).dropLast(),
             ] {
                 let batch = try SealedBatch(reading: bytes)
-                #expect(batch.header == header)
-                #expect(batch.hash == sealed.hash)
-                #expect(batch.hash == Data(SHA256.hash(data: sealed.bytes)))
+                check(batch.header, equals: header)
+                check(batch.hash, equals: sealed.hash)
+                check(batch.hash, equals: Data(SHA256.hash(data: sealed.bytes)))
                 try verify(batch)
-                #expect(try batch.open(key: key) == body)
+                try check(batch.open(key: key), equals: body)
             }
         }
     }
@@ -46,16 +47,16 @@ import Testing
         let empty = try SealedBatch.seal(BatchSamples.body([]), BatchSamples.header(), key: key) {
             try signing.signature(for: $0)
         }
-        #expect(empty.bytes.count <= 256)
-        #expect(SealedBatch.overhead == 189)
+        check(empty.bytes.count <= 256)
+        check(SealedBatch.overhead, equals: 189)
         let bytes = try seal().bytes
         for text in ["milk", "note", "title"] {
-            #expect(bytes.range(of: Data(text.utf8)) == nil)
+            check(bytes.range(of: Data(text.utf8)) == nil)
         }
     }
 
     @Test func `the same rows are sealed into other bytes each time`() throws {
-        #expect(try seal().bytes != seal().bytes)
+        try check(seal().bytes != seal().bytes)
     }
 
     @Test func `every changed bit is an error`() throws {
@@ -69,7 +70,7 @@ import Testing
                     Issue.record("bit \(bit) of byte \(index) may be changed")
                 } catch is CBORError {
                 } catch is NewerFormat {
-                    #expect(index == 3)
+                    check(index, equals: 3)
                 }
             }
         }
@@ -87,7 +88,7 @@ import Testing
             } catch is CBORError {
                 continue
             } catch is NewerFormat {
-                #expect(index == 3)
+                check(index, equals: 3)
                 continue
             }
             try verify(batch)
@@ -119,13 +120,13 @@ import Testing
         for header in headers + [BatchSamples.header(2), BatchSamples.header(3)] {
             let other = try seal(header).bytes.prefix(start)
             let batch = try SealedBatch(reading: signed(other + content))
-            #expect(batch.header == header)
+            check(batch.header, equals: header)
             try verify(batch)
             #expect(throws: CBORError("its seal does not open")) { try batch.open(key: key) }
         }
-        #expect(
-            try SealedBatch(reading: signed(original.prefix(start) + content)).open(key: key)
-                == body)
+        try check(
+            SealedBatch(reading: signed(original.prefix(start) + content)).open(key: key),
+            equals: body)
     }
 
     @Test func `another key of the group, or another member's signature, is an error`() throws {

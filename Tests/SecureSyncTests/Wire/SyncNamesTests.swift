@@ -1,21 +1,23 @@
 import Foundation
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite struct SyncNamesTests {
+struct SyncNamesTests {
     private let group = Data((0..<16).map { $0 * 17 })
     private let member = BatchSamples.members[0]
 
     @Test func `names have the forms of the format`() {
         let start = "00112233445566778899aabbccddeeff/"
         let log = start + "d/01010101010101010101010101010101/"
-        #expect(SyncNames.chainEntry(group: group, number: 255) == start + "m/00000000000000ff")
-        #expect(
-            SyncNames.batch(group: group, member: member, number: .max) == log + "ffffffffffffffff")
-        #expect(SyncNames.mark(group: group) == start + "w")
-        #expect(
-            SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1)
-                == start + "p/00000000000000000000000000000000/0000000000000001")
+        check(SyncNames.chainEntry(group: group, number: 255), equals: start + "m/00000000000000ff")
+        check(
+            SyncNames.batch(group: group, member: member, number: .max),
+            equals: log + "ffffffffffffffff")
+        check(SyncNames.mark(group: group), equals: start + "w")
+        check(
+            SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1),
+            equals: start + "p/00000000000000000000000000000000/0000000000000001")
     }
 
     @Test func `every name keeps the rule of stores`() {
@@ -25,9 +27,9 @@ import Testing
             SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1),
         ]
         for name in names {
-            #expect(SyncObjectName.isValid(name))
-            #expect(SyncNames.group(of: name) == group)
-            #expect(name < SyncNames.end(ofGroup: group))
+            check(SyncObjectName.isValid(name))
+            check(SyncNames.group(of: name), equals: group)
+            check(name < SyncNames.end(ofGroup: group))
         }
     }
 
@@ -35,8 +37,8 @@ import Testing
     func `a number is read from the name that has it`(_ number: UInt64) {
         let prefix = SyncNames.log(group: group, member: member)
         let name = SyncNames.batch(group: group, member: member, number: number)
-        #expect(SyncNames.number(of: name, after: prefix) == number)
-        #expect(SyncNames.number(of: name, after: SyncNames.chain(group: group)) == nil)
+        check(SyncNames.number(of: name, after: prefix), equals: number)
+        check(SyncNames.number(of: name, after: SyncNames.chain(group: group)) == nil)
     }
 
     @Test(arguments: [
@@ -46,7 +48,7 @@ import Testing
     ])
     func `another name has no number`(_ rest: String) {
         let prefix = SyncNames.log(group: group, member: member)
-        #expect(SyncNames.number(of: prefix + rest, after: prefix) == nil)
+        check(SyncNames.number(of: prefix + rest, after: prefix) == nil)
     }
 
     @Test(arguments: [
@@ -55,6 +57,6 @@ import Testing
         "000112233445566778899aabbccddeeff/w", "é0112233445566778899aabbccddeef/w",
     ])
     func `another name has no group`(_ name: String) {
-        #expect(SyncNames.group(of: name) == nil)
+        check(SyncNames.group(of: name) == nil)
     }
 }

@@ -2,15 +2,16 @@ import Foundation
 import SecureKeys
 import SecureStorage
 import SecureSync
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct TransactionPartsTests {
+struct TransactionPartsTests {
     private func row(_ number: Int, _ bytes: Int) -> RowChange {
         BatchSamples.insertion(number, [("body", .blob(Data(count: bytes)))])
     }
 
     @Test func `nothing is one part without rows`() throws {
-        #expect(try TransactionParts.split([]) == [[]])
+        try check(TransactionParts.split([]), equals: [[]])
     }
 
     @Test(arguments: [1, 999, 1000, 1001, 2500]) func `small rows are divided by their number`(
@@ -18,20 +19,21 @@ import Testing
     ) throws {
         let rows = (0..<count).map { row($0, 10) }
         let parts = try TransactionParts.split(rows)
-        #expect(
-            parts.map(\.count) == stride(from: 0, to: count, by: 1000).map { min(1000, count - $0) }
+        check(
+            parts.map(\.count),
+            equals: stride(from: 0, to: count, by: 1000).map { min(1000, count - $0) }
         )
-        #expect(Array(parts.joined()) == rows)
+        check(Array(parts.joined()), equals: rows)
     }
 
     @Test func `large rows are divided by their size`() throws {
         let sizes = [1, 300_000, 1, 1, 100_000, 100_000, 100_000, 262_000, 1, 5_000_000]
         let rows = sizes.enumerated().map { row($0, $1) }
         let parts = try TransactionParts.split(rows)
-        #expect(parts.map(\.count) == [1, 1, 4, 1, 2, 1])
-        #expect(Array(parts.joined()) == rows)
+        check(parts.map(\.count), equals: [1, 1, 4, 1, 2, 1])
+        check(Array(parts.joined()), equals: rows)
         for part in parts where part.count > 1 {
-            #expect(BatchSamples.body(Array(part)).encoded().count <= 256 << 10)
+            check(BatchSamples.body(Array(part)).encoded().count <= 256 << 10)
         }
     }
 
@@ -42,18 +44,18 @@ import Testing
                 number, [("\(number)" + String(repeating: "x", count: 1000), .null)])
         }
         let parts = try TransactionParts.split(many)
-        #expect(parts.count == 5)
+        check(parts.count, equals: 5)
         for part in parts {
-            #expect(BatchSamples.body(Array(part)).encoded().count <= 300 << 10)
+            check(BatchSamples.body(Array(part)).encoded().count <= 300 << 10)
         }
         let same = (0..<1000).map { number in
             BatchSamples.insertion(number, [(String(repeating: "x", count: 1000), .null)])
         }
-        #expect(try TransactionParts.split(same).count == 1)
+        try check(TransactionParts.split(same).count, equals: 1)
     }
 
     @Test func `a row of more than 16 MiB is refused with the name of its table`() throws {
-        #expect(try TransactionParts.split([row(1, (16 << 20) - 1000)]).count == 1)
+        try check(TransactionParts.split([row(1, (16 << 20) - 1000)]).count, equals: 1)
         #expect(throws: SyncError.rowTooLarge("note")) {
             try TransactionParts.split([row(0, 1), row(1, 16 << 20)])
         }
@@ -70,13 +72,13 @@ import Testing
                 known: BatchSamples.stamp(UInt64(number), 1, counter: 65535))
         }
         large.life.known = stamp
-        #expect(try TransactionParts.split([large]).count == 1)
+        try check(TransactionParts.split([large]).count, equals: 1)
         let key = try DataEncryptionKey.random(name: "epoch 1")
         let batch = try SealedBatch.seal(
             BatchSamples.body([large]), BatchSamples.header(), key: key
         ) { _ in Data(count: 64) }
         let read = try SealedBatch(reading: batch.bytes).open(key: key)
-        #expect(read.changes == [large])
+        check(read.changes, equals: [large])
     }
 
     // MARK: - Assembly
@@ -84,9 +86,9 @@ import Testing
     @Test func `a transaction of one part is whole at once`() {
         var assembly = TransactionAssembly()
         let body = BatchSamples.body(BatchSamples.rows)
-        #expect(assembly.add(body) == body)
-        #expect(!assembly.isOpen)
-        #expect(assembly.add(body) == body)
+        check(assembly.add(body), equals: body)
+        check(!assembly.isOpen)
+        check(assembly.add(body), equals: body)
     }
 
     @Test func `parts become one transaction with the last one, in their order`() throws {
@@ -104,16 +106,16 @@ import Testing
                     ]
                 }
                 let whole = assembly.add(body)
-                #expect(assembly.isOpen == !body.isLast)
+                check(assembly.isOpen, equals: !body.isLast)
                 guard body.isLast else {
-                    #expect(whole == nil)
+                    check(whole == nil)
                     continue
                 }
-                #expect(whole?.changes == rows)
-                #expect(whole?.heads.map(\.number) == [4])
-                #expect(whole?.time == body.time)
-                #expect(whole?.schema == UInt64(round))
-                #expect(whole?.isLast == true)
+                check(whole?.changes, equals: rows)
+                check(whole?.heads.map(\.number), equals: [4])
+                check(whole?.time, equals: body.time)
+                check(whole?.schema, equals: UInt64(round))
+                check(whole?.isLast, equals: true)
             }
         }
     }

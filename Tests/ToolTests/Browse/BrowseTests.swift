@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The browser in a real terminal.
@@ -28,8 +29,8 @@ import Testing
         try terminal.wait("the list") { $0[3].hasPrefix(" person") && $0[3].hasSuffix("20000") }
         terminal.send("j\r")
         let first = try terminal.wait("the first page") { $0[2].contains("person 1 ") }
-        #expect(first[1].hasPrefix("id  name       city      note"))
-        #expect(first[22].hasPrefix("21  person 21") && first[23].contains("? help"))
+        check(first[1].hasPrefix("id  name       city      note"))
+        check(first[22].hasPrefix("21  person 21") && first[23].contains("? help"))
         terminal.send(" ")
         try terminal.wait("the second page") { $0[2].hasPrefix("21  ") && $0[22].hasPrefix("41  ") }
         terminal.send("G")
@@ -58,7 +59,7 @@ import Testing
         }
         terminal.send("Q")
         try terminal.expect("[status 0]")
-        #expect(terminal.shown().unknown == [])
+        check(terminal.shown().unknown, equals: [])
     }
 
     /// The signals and keys that end the program, with its status.
@@ -90,8 +91,8 @@ import Testing
         }
         try terminal.expect("same settings, \(end.status)")
         let screen = terminal.shown()
-        #expect(!screen.isAlternate && screen.lines.first == "first")
-        #expect(!screen.lines.joined().contains("canary in") && screen.unknown == [])
+        check(!screen.isAlternate && screen.lines.first == "first")
+        check(!screen.lines.joined().contains("canary in") && screen.unknown == [])
     }
 
     @Test func `Ctrl-Z suspends it, and fg continues with the same screen`() throws {
@@ -110,7 +111,7 @@ import Testing
         terminal.send("\u{1a}")
         try terminal.expect("stopped,  echo ")
         let again = try terminal.wait("the screen again") { $0[0].contains("row 4 of 100") }
-        #expect(again[2].hasPrefix(" 1  person 1"))
+        check(again[2].hasPrefix(" 1  person 1"))
         terminal.send("Q")
         try terminal.expect("[status 0]")
     }
@@ -144,7 +145,7 @@ import Testing
         try terminal.wait("the schema") { $0[1].hasPrefix(#"CREATE TABLE "t\x1b]0;owned"#) }
         terminal.send("Q")
         try terminal.expect("[status 0]")
-        #expect(terminal.shown().unknown == [])
+        check(terminal.shown().unknown, equals: [])
     }
 
     @Test func `with --write, a cell is edited and a row deleted after a question`() throws {
@@ -170,8 +171,8 @@ import Testing
         terminal.send("Q")
         try terminal.expect("[status 0]")
         let rows = try workspace.run("query", "a.db", "--csv", "SELECT id, name FROM person")
-        #expect(
-            rows.text == "id,name\r\n1,Ada\r\n3,person 3\r\n4,person 4\r\n5,person 5\r\n")
+        check(
+            rows.text, equals: "id,name\r\n1,Ada\r\n3,person 3\r\n4,person 4\r\n5,person 5\r\n")
     }
 
     @Test func `without --write nothing is changed`() throws {
@@ -192,8 +193,8 @@ import Testing
         for (setting, hasColors) in [("NO_COLOR=1 ", false), ("NO_COLOR= ", true)] {
             let terminal = try PseudoTerminal(workspace, setting + browse + " person")
             let start = try terminal.expect("person 2")
-            #expect(start.contains("\u{1b}[30;46m") == hasColors)
-            #expect(start.contains("\u{1b}[7m") != hasColors)
+            check(start.contains("\u{1b}[30;46m"), equals: hasColors)
+            check(start.contains("\u{1b}[7m") != hasColors)
             terminal.send("Q")
             try terminal.expect("[status 0]")
         }
@@ -210,8 +211,8 @@ import Testing
         try fill(5)
         let terminal = try PseudoTerminal(workspace, before + browse + after, columns: 80)
         let shown = try terminal.expect("[status 2]")
-        #expect(shown.contains("securestorage: ") && shown.contains(message))
-        #expect(!shown.contains("\u{1b}"))
+        check(shown.contains("securestorage: ") && shown.contains(message))
+        check(!shown.contains("\u{1b}"))
     }
 
     @Test func `a wrong key ends before the screen is taken over`() throws {
@@ -219,7 +220,7 @@ import Testing
         let terminal = try PseudoTerminal(
             workspace, "securestorage browse b.db --key-file key --raw-key")
         let shown = try terminal.expect("[status 5]")
-        #expect(shown.contains("wrong key") && !shown.contains("\u{1b}"))
+        check(shown.contains("wrong key") && !shown.contains("\u{1b}"))
     }
 
     @Test func `a table that another program drops is left with a message`() throws {
@@ -256,7 +257,7 @@ import Testing
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Docs/Tool.md")
         let text = try String(contentsOf: document, encoding: .utf8)
-        #expect(
+        check(
             text.contains("```text\n" + screen.joined(separator: "\n") + "\n```"),
             "\(screen.joined(separator: "\n"))")
     }

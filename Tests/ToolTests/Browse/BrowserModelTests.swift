@@ -1,11 +1,12 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
 /// States and screens, without a terminal and without a database.
-@Suite struct BrowserModelTests {
+struct BrowserModelTests {
     private func rows(_ numbers: some Sequence<Int>) -> [BrowsedRow] {
         numbers.map { number in
             BrowsedRow(
@@ -77,14 +78,14 @@ import Testing
             }
             answer(model.take(key), &model)
             cursor = max(1, min(1000, expected))
-            let window = try #require(model.rows?.window)
-            try #require(window.current == rows([cursor])[0], "after \(key)")
+            let window = try require(model.rows?.window)
+            try require(window.current == rows([cursor])[0], "after \(key)")
             let shown = window.shown.map(\.cells[0].text)
-            let first = try #require(Int(shown[0]))
-            try #require(shown == (first..<first + shown.count).map { String($0) })
-            try #require(shown.count == min(1000, model.bodyHeight))
-            try #require(window.rows.count < 1000)
-            if let number = window.number { try #require(number == cursor) }
+            let first = try require(Int(shown[0]))
+            try require(shown == (first..<first + shown.count).map { String($0) })
+            try require(shown.count == min(1000, model.bodyHeight))
+            try require(window.rows.count < 1000)
+            if let number = window.number { try require(number == cursor) }
         }
     }
 
@@ -100,9 +101,9 @@ import Testing
             for key in keys { answer(model.take(key), &model) }
             model.settleColumns()
             let view = BrowserView(model: model)
-            #expect(view.lines.count == (size.isTooSmall ? 1 : lines))
-            for line in view.lines { #expect(line.width <= columns, "\(line.text)") }
-            if let column = view.cursorColumn { #expect(1...columns ~= column) }
+            check(view.lines.count, equals: (size.isTooSmall ? 1 : lines))
+            for line in view.lines { check(line.width <= columns, "\(line.text)") }
+            if let column = view.cursorColumn { check(1...columns ~= column) }
         }
     }
 
@@ -123,9 +124,10 @@ import Testing
             _ = model.take(key)
             model.settleColumns()
             let line = BrowserView(model: model).lines[2]
-            #expect(
-                line.parts.first { $0.style == .chosenCell }?.text == "value of column \(column)")
-            #expect(line.width == 80)
+            check(
+                line.parts.first { $0.style == .chosenCell }?.text,
+                equals: "value of column \(column)")
+            check(line.width, equals: 80)
         }
     }
 
@@ -138,15 +140,15 @@ import Testing
         _ = model.take(.right)
         _ = model.take(.text("b"))
         _ = model.take(.pageUp)
-        let place = PagePlace.before(try #require(model.rows?.window.rows.first).key)
+        let place = PagePlace.before(try require(model.rows?.window.rows.first).key)
         _ = model.start(.page(RowSource(table: "t"), place, limit: 3))
         let effects = model.take(
             .page(
                 RowPage(
                     shape: other, rows: [row], place: place, isAtStart: false, isAtEnd: false)))
         model.settleColumns()
-        #expect(BrowserView(model: model).lines.count == 24)
-        #expect(model.message == .note("the schema has changed"))
+        check(BrowserView(model: model).lines.count, equals: 24)
+        check(model.message, equals: .note("the schema has changed"))
         guard case .request(.page(_, .first, _))? = effects.first else {
             Issue.record("\(effects)")
             return
@@ -157,11 +159,11 @@ import Testing
         var model = model()
         _ = model.take(.text("/"))
         _ = model.take(.text("x"))
-        #expect(model.take(.enter).count == 1 && model.isBusy)
-        #expect(model.take(.text("q")) == [])
-        #expect(model.take(.escape) == [.interrupt] && model.take(.control("c")) == [.interrupt])
-        #expect(model.take(.interrupted) == [] && model.message == .note("interrupted"))
-        #expect(model.take(.control("c")) == [.quit(status: 130)])
+        check(model.take(.enter).count == 1 && model.isBusy)
+        check(model.take(.text("q")), equals: [])
+        check(model.take(.escape) == [.interrupt] && model.take(.control("c")) == [.interrupt])
+        check(model.take(.interrupted) == [] && model.message == .note("interrupted"))
+        check(model.take(.control("c")), equals: [.quit(status: 130)])
     }
 
     @Test(arguments: [
@@ -172,22 +174,23 @@ import Testing
     func `a typed value keeps its storage class if it can`(
         _ text: String, _ old: SQLiteValue, _ new: SQLiteValue
     ) {
-        #expect(BrowserModel.value(of: text, like: old) == new)
-        #expect(BrowserModel.value(of: ValueText.shown(old), like: old) == nil)
+        check(BrowserModel.value(of: text, like: old), equals: new)
+        check(BrowserModel.value(of: ValueText.shown(old), like: old) == nil)
     }
 
     @Test func `a value is wrapped at the width, and a blob is a hex dump`() {
         var text = TextPane("t", .text("日本語\tab\u{1b}c\nsecond\r\n"))
         text.setSize(width: 10, height: 10)
-        #expect(text.shown == ["日本語  ab", "\\x1bc", "second", ""])
+        check(text.shown, equals: ["日本語  ab", "\\x1bc", "second", ""])
         text.setSize(width: 3, height: 2)
-        #expect(text.shown == ["日", "本"])
+        check(text.shown, equals: ["日", "本"])
         _ = text.take(.text("G"))
-        #expect(text.shown == ["ond", ""])
+        check(text.shown, equals: ["ond", ""])
         var bytes = TextPane("b", .blob(Data(0..<20)))
         bytes.setSize(width: 80, height: 10)
-        #expect(
-            bytes.shown == [
+        check(
+            bytes.shown,
+            equals: [
                 "00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|",
                 "00000010  10 11 12 13                                       |....|",
             ])
@@ -196,6 +199,6 @@ import Testing
     @Test func `the part after a wide character is placed by its column`() {
         var line = StyledLine("日\u{1b}")
         line.add("x", .number)
-        #expect(line.encoded(hasColors: true) == "日\\x1b\u{1b}[7G\u{1b}[36mx\u{1b}[m")
+        check(line.encoded(hasColors: true), equals: "日\\x1b\u{1b}[7G\u{1b}[36mx\u{1b}[m")
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import SecureStorageTool
 
 /// The database side of the browser, on real files.
-@Suite struct BrowserPagesTests {
+struct BrowserPagesTests {
     let workspace: Workspace
     private let queue: SecureDatabaseQueue
     private let pages: BrowserPages
@@ -79,28 +80,28 @@ import Testing
     func `pages in both directions have every row once, in the same order`(_ sql: String) throws {
         try fill(sql)
         var forward = try page("t", .first)
-        #expect(forward.isAtStart)
+        check(forward.isAtStart)
         var rows = forward.rows
         while !forward.isAtEnd {
-            forward = try page("t", .after(try #require(rows.last).key))
+            forward = try page("t", .after(try require(rows.last).key))
             rows += forward.rows
         }
         var backward = try page("t", .last)
-        #expect(backward.isAtEnd)
+        check(backward.isAtEnd)
         var reversed = backward.rows
         while !backward.isAtStart {
-            backward = try page("t", .before(try #require(reversed.first).key))
+            backward = try page("t", .before(try require(reversed.first).key))
             reversed = backward.rows + reversed
         }
-        #expect(rows.count == 100)
-        #expect(rows == reversed)
-        #expect(try page("t", .from(rows[50].key)).rows == Array(rows[50..<57]))
+        check(rows.count, equals: 100)
+        check(rows, equals: reversed)
+        try check(page("t", .from(rows[50].key)).rows, equals: Array(rows[50..<57]))
     }
 
     @Test(arguments: tables.prefix(6))
     func `a page in the middle of a table is looked up, without sorting`(_ sql: String) throws {
         try fill(sql)
-        let key = try #require(try page("t", .first).rows.last).key
+        let key = try require(page("t", .first).rows.last).key
         let plan = try queue.inDatabase { db -> [String] in
             for place in [PagePlace.after(key), .before(key), .from(key)] {
                 let query = try RowQuery(db, RowSource(table: "t"))
@@ -115,7 +116,7 @@ import Testing
             }
             return []
         }
-        #expect(plan == [])
+        check(plan, equals: [])
     }
 
     @Test func `a condition that no index serves is followed in slices`() throws {
@@ -128,12 +129,12 @@ import Testing
         let source = RowSource(table: "t", filter: "b = 7 -- a comment")
         var steps: [String] = []
         let forward = try pages.slowPage(of: source, at: .first, limit: 10) { steps.append($0) }
-        #expect(forward.rows.map(\.cells[0].text) == ["7", "30007", "60007"])
-        #expect(forward.isAtStart && forward.isAtEnd && steps.count == 4)
+        check(forward.rows.map(\.cells[0].text), equals: ["7", "30007", "60007"])
+        check(forward.isAtStart && forward.isAtEnd && steps.count == 4)
         let backward = try pages.slowPage(of: source, at: .last, limit: 2) { _ in }
-        #expect(backward.rows.map(\.cells[0].text) == ["30007", "60007"])
-        #expect(!backward.isAtStart && backward.isAtEnd)
-        #expect(try page("t", .first, filter: "b = 7").rows == forward.rows)
+        check(backward.rows.map(\.cells[0].text), equals: ["30007", "60007"])
+        check(!backward.isAtStart && backward.isAtEnd)
+        try check(page("t", .first, filter: "b = 7").rows, equals: forward.rows)
     }
 
     @Test func `a search finds the next and previous row with the text in any column`() throws {
@@ -151,18 +152,18 @@ import Testing
                 let answer = answer(
                     .search(RowSource(table: table), search, from: key, limit: 3))
                 if case .found(let page) = answer { return page }
-                #expect(answer == .notFound)
+                check(answer, equals: .notFound)
                 return nil
             }
-            let first = try #require(found("100%_sure", true, from: nil))
-            #expect(first.rows.map(\.cells[0].text) == ["30", "31", "32"])
+            let first = try require(found("100%_sure", true, from: nil))
+            check(first.rows.map(\.cells[0].text), equals: ["30", "31", "32"])
             let key = first.rows[0].key
-            let second = try #require(found("%_SURE", true, from: key))
-            #expect(second.rows[0].cells[0].text == "45000")
-            #expect(found("sure", true, from: second.rows[0].key) == nil)
-            #expect(found("sure", false, from: second.rows[0].key)?.rows[0] == first.rows[0])
-            #expect(found("sure", false, from: key) == nil)
-            #expect(found("10%sure", true, from: nil) == nil)
+            let second = try require(found("%_SURE", true, from: key))
+            check(second.rows[0].cells[0].text, equals: "45000")
+            check(found("sure", true, from: second.rows[0].key) == nil)
+            check(found("sure", false, from: second.rows[0].key)?.rows[0], equals: first.rows[0])
+            check(found("sure", false, from: key) == nil)
+            check(found("10%sure", true, from: nil) == nil)
         }
     }
 
@@ -177,9 +178,9 @@ import Testing
         let request = BrowserRequest.search(RowSource(table: "t"), search, from: nil, limit: 3)
         let pages = pages
         let answer = pages.answer(request) { _ in pages.interrupt() }
-        #expect(answer == .interrupted)
+        check(answer, equals: .interrupted)
         pages.begin()
-        #expect(self.answer(.count("t")) == .counted("t", .moreThan(100_000)))
+        check(self.answer(.count("t")), equals: .counted("t", .moreThan(100_000)))
     }
 
     @Test func `giant values are cut in a page, and whole in their own request`() throws {
@@ -188,9 +189,9 @@ import Testing
             CREATE TABLE t (a, b, c);
             INSERT INTO t VALUES (zeroblob(3000000), printf('%.*c', 2000000, 'x'), 'a' || char(0) || 'b');
             """)
-        let row = try #require(try page("t", .first).rows.first)
-        #expect(row.cells[0].text.utf8.count < 1000 && row.cells[1].text.utf8.count < 1000)
-        #expect(row.cells[2].text == #"a\x00b"#)
+        let row = try require(page("t", .first).rows.first)
+        check(row.cells[0].text.utf8.count < 1000 && row.cells[1].text.utf8.count < 1000)
+        check(row.cells[2].text, equals: #"a\x00b"#)
         for (column, length) in [(0, 3_000_000), (1, 2_000_000), (2, 3)] {
             let place = CellPlace(
                 table: "t", key: row.key, filter: nil, column: column,
@@ -199,7 +200,7 @@ import Testing
                 Issue.record("no value")
                 continue
             }
-            #expect(value.length == length && value.isWhole)
+            check(value.length == length && value.isWhole)
         }
     }
 
@@ -218,14 +219,16 @@ import Testing
             Issue.record("a changed row was written")
             return
         }
-        #expect(answer(.update(place(1), old: .text("y"), new: .null)) == .updated)
-        #expect(
-            try page("t", .first).rows.map { $0.cells.map(\.text) } == [
+        check(answer(.update(place(1), old: .text("y"), new: .null)), equals: .updated)
+        try check(
+            page("t", .first).rows.map { $0.cells.map(\.text) },
+            equals: [
                 ["1", "z"], ["2", "NULL"],
             ])
         let second = try page("t", .first).rows[1]
-        #expect(answer(.delete(RowSource(table: "t"), second, columns: ["a", "b"])) == .deleted)
-        #expect(try page("t", .first).rows.count == 1)
+        check(
+            answer(.delete(RowSource(table: "t"), second, columns: ["a", "b"])), equals: .deleted)
+        try check(page("t", .first).rows.count, equals: 1)
     }
 
     @Test func `a file that another program has locked gives a message`() throws {
@@ -236,16 +239,16 @@ import Testing
             fullDatabasePath: workspace.file("a.db"), configuration: configuration)
         try store.open(with: .passphrase("x'\(Workspace.rawKey)'"))
         let other = BrowserPages(SecureDatabaseQueue(databaseStore: store))
-        let row = try #require(try page("t", .first).rows.first)
+        let row = try require(page("t", .first).rows.first)
         let delete = BrowserRequest.delete(RowSource(table: "t"), row, columns: ["a"])
         try queue.write { _ in
             guard case .failed(let message) = other.answer(delete, progress: { _ in }) else {
                 Issue.record("a locked file was written")
                 return
             }
-            #expect(message.contains("locked"))
+            check(message.contains("locked"))
         }
-        #expect(other.answer(delete) { _ in } == .deleted)
+        check(other.answer(delete) { _ in }, equals: .deleted)
     }
 
     @Test func `an error of the condition is a message without the statement`() throws {
@@ -256,8 +259,8 @@ import Testing
             Issue.record("\(answer)")
             return
         }
-        #expect(message.hasPrefix("no such column: nonsense") && !message.contains("SELECT"))
-        #expect(self.answer(.page(RowSource(table: "none"), .first, limit: 3)) == .gone("none"))
+        check(message.hasPrefix("no such column: nonsense") && !message.contains("SELECT"))
+        check(self.answer(.page(RowSource(table: "none"), .first, limit: 3)), equals: .gone("none"))
     }
 
     @Test func `a damaged page is an answer, and other pages are still read`() throws {
@@ -281,7 +284,7 @@ import Testing
             Issue.record("damage was not reported, or too much of it")
             return
         }
-        #expect(first.rows.count == 10)
+        check(first.rows.count, equals: 10)
         if case .failed(let message) = read(.last, 10) { Issue.record("\(message)") }
     }
 }

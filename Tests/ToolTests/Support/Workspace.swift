@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A separate directory with a key file, deleted with its last reference.
@@ -27,7 +28,7 @@ final class Workspace: Sendable {
 
     func write(_ data: Data, to name: String, mode: mode_t = 0o644) throws {
         try data.write(to: URL(fileURLWithPath: file(name)))
-        try #require(chmod(file(name), mode) == 0)
+        try require(chmod(file(name), mode) == 0)
     }
 
     func read(_ name: String) throws -> Data {

@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of kills, full disks, and what is on the disk during a backup or a restore.
-@Suite(.timeLimit(.minutes(10)))
 struct BackupCrashTests {
     @Test func `a kill at any time leaves the old backup or the new one`() async throws {
         let keys = try KeyFolder()
@@ -34,20 +33,20 @@ struct BackupCrashTests {
                 try Self.make(of: queue, at: backup, code)
                 SuddenDeath.now()
             }
-            #expect(result?.exitStatus == .signal(SIGKILL))
+            check(result?.exitStatus, equals: .signal(SIGKILL))
             // Count leftovers before `verify`, which removes them.
             if !(try vault.leftovers().isEmpty) { leftovers += 1 }
             let after = try await VaultBackup.verify(at: vault.backup, unlockedBy: code).generation
-            #expect(after >= before)
+            check(after >= before)
             moment.note(wasTooLate: after > before)
             if after > before { ended += 1 }
         }
         SuddenDeath.report("kills of backups: \(ended) too late, \(leftovers) left a draft")
-        #expect(try Marker.places(in: [vault.place.directory.path]) == [])
+        try check(Marker.places(in: [vault.place.directory.path]), equals: [])
         _ = try vault.withQueue {
             try VaultBackup.make(of: $0, at: vault.backup, unlockedBy: [code], replacing: true)
         }
-        #expect(try vault.leftovers() == [], "leftovers of the killed processes are gone")
+        try check(vault.leftovers(), equals: [], "leftovers of the killed processes are gone")
     }
 
     @Test
@@ -90,15 +89,15 @@ struct BackupCrashTests {
                 try Self.restore(from: backup, to: database, code, keyStore)
                 SuddenDeath.now()
             }
-            #expect(result?.exitStatus == .signal(SIGKILL))
+            check(result?.exitStatus, equals: .signal(SIGKILL))
             if try VaultBackup.finishInterruptedRestore(
                 at: device.url, keyStore: device.keyStore, keyNames: TestVault.names)
             {
                 unfinished += 1
             }
             guard SecureDatabaseStore.exists(at: device.url) else {
-                #expect(!isThere)
-                #expect(try device.keyStore.names() == [])
+                check(!isThere)
+                try check(device.keyStore.names(), equals: [])
                 moment.note(wasTooLate: false)
                 old += 1
                 // The next round needs an existing vault.
@@ -117,7 +116,7 @@ struct BackupCrashTests {
         }
         SuddenDeath.report("kills of restores: \(old) old, \(new) new, \(unfinished) were finished")
         try device.restore(source.backup, code, replacing: .sameVault)
-        #expect(try device.leftovers() == [])
+        try check(device.leftovers(), equals: [])
     }
 
     // Not `async`: in the `async` closures above, the `async` calls would be preferred.
@@ -145,10 +144,11 @@ struct BackupCrashTests {
         var looks = 0
         func look(_: FileProgress) throws {
             looks += 1
-            #expect(try Marker.places(in: directories) == [])
+            try check(Marker.places(in: directories), equals: [])
             // A database begins with its 16-byte salt; a plaintext one begins with this.
-            #expect(
-                try Marker.places(in: directories, patterns: [Data("SQLite format 3".utf8)]) == [])
+            try check(
+                Marker.places(in: directories, patterns: [Data("SQLite format 3".utf8)]), equals: []
+            )
         }
         _ = try vault.withQueue {
             try VaultBackup.make(
@@ -157,10 +157,10 @@ struct BackupCrashTests {
         }
         try other.restore(vault.backup, code, progress: look)
         try other.checkRestored(rows: 50)
-        #expect(looks > 10)
+        check(looks > 10)
         // Confirm that the search finds plaintext.
         try Data(Marker.text.utf8).write(to: vault.place.directory.appendingPathComponent("plain"))
-        #expect(try Marker.places(in: directories).count == 1)
+        try check(Marker.places(in: directories).count, equals: 1)
     }
 
     #if os(Linux)
@@ -182,13 +182,13 @@ struct BackupCrashTests {
                     for spare in stride(from: 0, to: old.count * 2, by: old.count / 3) {
                         try ballast.fill(leaving: spare)
                         let error = backupError { try make() }
-                        #expect(
-                            error?.kind == "diskFull",
+                        check(
+                            error?.kind, equals: "diskFull",
                             "with \(spare) bytes: \(String(describing: error))")
-                        #expect(try Data(contentsOf: backup) == old)
+                        try check(Data(contentsOf: backup), equals: old)
                         let names = try FileManager.default.contentsOfDirectory(
                             atPath: directory.path)
-                        #expect(names.sorted() == ["ballast", "vault.backup"])
+                        check(names.sorted(), equals: ["ballast", "vault.backup"])
                         try ballast.remove()
                     }
                     try make()
@@ -217,12 +217,12 @@ struct BackupCrashTests {
                 for spare in stride(from: 0, to: size * 19 / 10, by: size / 4) {
                     try ballast.fill(leaving: spare)
                     let error = backupError { try restore() }
-                    #expect(
-                        error?.kind == "diskFull",
+                    check(
+                        error?.kind, equals: "diskFull",
                         "with \(spare) bytes: \(String(describing: error))")
                     let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-                    #expect(names == ["ballast"])
-                    #expect(try keyStore.names() == [])
+                    check(names, equals: ["ballast"])
+                    try check(keyStore.names(), equals: [])
                     try ballast.remove()
                 }
                 try restore()

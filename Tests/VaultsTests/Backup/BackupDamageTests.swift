@@ -7,7 +7,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests that a modified backup never causes a crash and never yields a restored vault.
-@Suite(.timeLimit(.minutes(10)))
 struct BackupDamageTests {
     let vault: TestVault
     let code = RecoveryCode.random()
@@ -35,20 +34,20 @@ struct BackupDamageTests {
         try bytes.write(to: scratch.backup)
         let start = ThreadTime.now
         let error = backupError { try scratch.restore(scratch.backup, code) }
-        #expect(ThreadTime.now - start < .seconds(2))
-        #expect(try scratch.place.fileNames() == ["vault.backup"])
-        #expect(try scratch.keyStore.names() == [])
+        check(ThreadTime.now - start < .seconds(2))
+        try check(scratch.place.fileNames(), equals: ["vault.backup"])
+        try check(scratch.keyStore.names(), equals: [])
         return error
     }
 
     @Test func `a change to any byte of the header is damage`() throws {
-        #expect(bytes.count > header.bytes.count + 5 * 65_552)
+        check(bytes.count > header.bytes.count + 5 * 65_552)
         for index in 0..<(header.bytes.count + streamHeader) {
             var changed = bytes
             changed[index] ^= [0x01, 0x80, 0xff][index % 3]
             let error = try error(changed)
-            #expect(error?.isDamage == true, "byte \(index): \(String(describing: error))")
-            if index < 4 { #expect(error?.kind == "notABackup") }
+            check(error?.isDamage, equals: true, "byte \(index): \(String(describing: error))")
+            if index < 4 { check(error?.kind, equals: "notABackup") }
         }
     }
 
@@ -61,7 +60,7 @@ struct BackupDamageTests {
             let error = try error(fitting + bytes.dropFirst(length))
             // An attacker can choose the error, but never gets a vault.
             let kinds = ["damaged", "unsupportedVersion", "noSuchKey", "wrongRecoveryCode"]
-            #expect(
+            check(
                 kinds.contains(error?.kind ?? ""), "byte \(index): \(String(describing: error))")
         }
     }
@@ -82,8 +81,8 @@ struct BackupDamageTests {
                 bytes, [other], protected: header.bytes.count + streamHeader,
                 chunk: SealedStream.sealedChunkLength)
             let error = try error(changed)
-            #expect(
-                error?.kind == "damaged",
+            check(
+                error?.kind, equals: "damaged",
                 "seed \(seed), round \(round): \(String(describing: error))")
         }
     }
@@ -94,14 +93,14 @@ struct BackupDamageTests {
         let other = try Data(contentsOf: url)
         let otherHeader = try OpenedBackup(at: url).header.bytes
         // A whole stream under another header, then single chunks.
-        #expect(try error(header.bytes + other.dropFirst(otherHeader.count))?.kind == "damaged")
+        try check(error(header.bytes + other.dropFirst(otherHeader.count))?.kind, equals: "damaged")
         for chunk in 0..<5 {
             let start = streamHeader + chunk * SealedStream.sealedChunkLength
             var changed = bytes
             changed.replaceSubrange(
                 (header.bytes.count + start)..<(header.bytes.count + start + 65_552),
                 with: other[(otherHeader.count + start)..<(otherHeader.count + start + 65_552)])
-            #expect(try error(changed)?.kind == "damaged")
+            try check(error(changed)?.kind, equals: "damaged")
         }
         // The other backup itself is intact.
         try VaultBackup.verify(at: url, unlockedBy: code)
@@ -130,7 +129,7 @@ struct BackupDamageTests {
             let set = try setBytes(around: SealedBytes.withChecksum(changed))
             // Replace the key set in the vault's header with the modified one.
             let own = header.keySet.bytes
-            let range = try #require(header.bytes.range(of: own))
+            let range = try require(header.bytes.range(of: own))
             var bytes = header.bytes
             withUnsafeBytes(of: UInt16(set.count).bigEndian) {
                 bytes.replaceSubrange(
@@ -143,9 +142,10 @@ struct BackupDamageTests {
             try (bytes + self.bytes.dropFirst(header.bytes.count)).write(to: scratch.backup)
             let start = ThreadTime.now
             let error = backupError { try scratch.restore(scratch.backup, password) }
-            #expect(
-                error?.kind == "unacceptableParameters", "\(exponent) \(blockSize) \(parallelism)")
-            #expect(ThreadTime.now - start < .seconds(2))
+            check(
+                error?.kind, equals: "unacceptableParameters",
+                "\(exponent) \(blockSize) \(parallelism)")
+            check(ThreadTime.now - start < .seconds(2))
         }
     }
 
@@ -162,19 +162,19 @@ struct BackupDamageTests {
 
     @Test func `a file that is not a backup is distinguished from a damaged one`() throws {
         for bytes in [Data(), Data("SQLite format 3\0".utf8), Data(count: 100_000)] {
-            #expect(try error(bytes)?.kind == "notABackup")
+            try check(error(bytes)?.kind, equals: "notABackup")
         }
         for length in [4, 5, 8, 9, 100, header.bytes.count - 1, header.bytes.count] {
-            #expect(try error(bytes.prefix(length))?.kind == "damaged")
+            try check(error(bytes.prefix(length))?.kind, equals: "damaged")
         }
         // No header has this length: the reader must not read that many bytes.
         var changed = bytes
         changed.replaceSubrange(5..<9, with: [0xff, 0xff, 0xff, 0xff])
-        #expect(try error(changed)?.kind == "damaged")
+        try check(error(changed)?.kind, equals: "damaged")
         let missing = vault.place.directory.appendingPathComponent("missing")
-        #expect(backupError { _ = try VaultBackup.metadata(at: missing) }?.kind == "fileFailed")
-        #expect(
-            backupError { _ = try VaultBackup.metadata(at: vault.place.directory) }?.kind
-                == "notABackup")
+        check(backupError { _ = try VaultBackup.metadata(at: missing) }?.kind, equals: "fileFailed")
+        check(
+            backupError { _ = try VaultBackup.metadata(at: vault.place.directory) }?.kind,
+            equals: "notABackup")
     }
 }

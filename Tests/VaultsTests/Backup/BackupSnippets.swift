@@ -5,7 +5,7 @@ import TestSupport
 import Vaults
 
 /// The snippets of `Docs/Backups.md`, compiled and run; `DocumentationTests` compares the text.
-@Suite(.timeLimit(.minutes(10))) struct BackupSnippets {
+struct BackupSnippets {
     @Test func `making, listing and restoring a backup`() throws {
         let vault = try TestVault(rows: 3)
         let other = try TestVault(emptyWith: InMemoryKeyStore())
@@ -46,7 +46,7 @@ import Vaults
         let db = SecureDatabaseStore(url: databaseURL)
         try db.open(with: .raw(keyStore.read(names.database)))
         // end
-        #expect(try db.int(forQuery: "SELECT count(*) FROM wrapped") == 1)
+        try check(db.int(forQuery: "SELECT count(*) FROM wrapped"), equals: 1)
         db.close()
     }
 }

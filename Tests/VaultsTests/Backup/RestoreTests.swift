@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of what a restore replaces and what it does with keys.
-@Suite(.timeLimit(.minutes(10)))
 struct RestoreTests {
     let vault: TestVault
     let code = RecoveryCode.random()
@@ -27,16 +26,16 @@ struct RestoreTests {
     @Test func `an existing vault or key is replaced only on request`() throws {
         let backup = try makeBackup()
         let key = try vault.keyStore.read("db")
-        #expect(
-            backupError({ try vault.restore(backup, code) })?.kind == "taken",
+        check(
+            backupError({ try vault.restore(backup, code) })?.kind, equals: "taken",
             "the vault was replaced")
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         try other.keyStore.store(key, forName: "kek")
-        #expect(
-            backupError({ try other.restore(backup, code) })?.kind == "taken",
+        check(
+            backupError({ try other.restore(backup, code) })?.kind, equals: "taken",
             "the key was replaced")
-        #expect(try other.keyStore.read("kek") == key)
-        #expect(try vault.keyStore.read("db") == key)
+        try check(other.keyStore.read("kek"), equals: key)
+        try check(vault.keyStore.read("db"), equals: key)
         try other.restore(backup, code, replacing: .anything)
         try other.checkRestored(rows: 5)
     }
@@ -48,16 +47,16 @@ struct RestoreTests {
         let key = try vault.keyStore.read("db")
         try vault.restore(backup, code, replacing: .sameVaultNotNewer)
         try vault.checkRestored(rows: 5)
-        #expect(try vault.keyStore.read("db") != key, "the old key no longer opens anything")
+        try check(vault.keyStore.read("db") != key, "the old key no longer opens anything")
         // Restore again, now that both keys exist and the vault has changed.
         let kek = try vault.keyStore.read("kek")
         try vault.withStore { try $0.executeUpdate("DELETE FROM login") }
-        #expect(
-            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) }
-                == .olderThanCurrent(backup: 1, current: 1))
+        check(
+            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) },
+            equals: .olderThanCurrent(backup: 1, current: 1))
         try vault.restore(backup, code, replacing: .sameVault)
         try vault.checkRestored(rows: 5)
-        #expect(try vault.keyStore.read("kek") != kek)
+        try check(vault.keyStore.read("kek") != kek)
     }
 
     @Test(arguments: [VaultReplacement.sameVault, .sameVaultNotNewer])
@@ -67,15 +66,15 @@ struct RestoreTests {
         let backup = try makeBackup()
         let key = try vault.keyStore.read("db")
         let elsewhere = vault.place.directory.appendingPathComponent("elsewhere.db")
-        #expect(
+        check(
             backupError({
                 try VaultBackup.restore(
                     from: backup, to: elsewhere, unlockedBy: code, keyStore: vault.keyStore,
                     keyNames: TestVault.names, replacing: replacing)
-            })?.kind == "taken", "the key belongs to the vault at another path")
-        #expect(try vault.keyStore.read("db") == key)
-        #expect(try vault.withStore(VaultIdentity.read)?.generation == 1)
-        #expect(!SecureDatabaseStore.exists(at: elsewhere))
+            })?.kind, equals: "taken", "the key belongs to the vault at another path")
+        try check(vault.keyStore.read("db"), equals: key)
+        try check(vault.withStore(VaultIdentity.read)?.generation, equals: 1)
+        check(!SecureDatabaseStore.exists(at: elsewhere))
     }
 
     @Test(arguments: [
@@ -88,9 +87,9 @@ struct RestoreTests {
     func `any change since the backup makes a vault newer`(_ change: String) throws {
         let backup = try makeBackup()
         try vault.withStore { try $0.executeUpdate(change) }
-        #expect(
-            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) }
-                == .olderThanCurrent(backup: 1, current: 1))
+        check(
+            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) },
+            equals: .olderThanCurrent(backup: 1, current: 1))
     }
 
     @Test func `rewriting identical content is not a change`() throws {
@@ -107,14 +106,14 @@ struct RestoreTests {
         let old = try makeBackup("old")
         _ = try makeBackup()
         let (file, key) = (try Data(contentsOf: vault.url), try vault.keyStore.read("db"))
-        #expect(
-            backupError { try vault.restore(old, code, replacing: .sameVaultNotNewer) }
-                == .olderThanCurrent(backup: 1, current: 2))
-        #expect(try Data(contentsOf: vault.url) == file)
-        #expect(try vault.keyStore.read("db") == key)
-        #expect(try vault.keyStore.names() == ["db"])
+        check(
+            backupError { try vault.restore(old, code, replacing: .sameVaultNotNewer) },
+            equals: .olderThanCurrent(backup: 1, current: 2))
+        try check(Data(contentsOf: vault.url), equals: file)
+        try check(vault.keyStore.read("db"), equals: key)
+        try check(vault.keyStore.names(), equals: ["db"])
         try vault.restore(old, code, replacing: .sameVault)
-        #expect(try vault.withStore(VaultIdentity.read)?.generation == 1)
+        try check(vault.withStore(VaultIdentity.read)?.generation, equals: 1)
         try vault.checkRestored(rows: 5)
     }
 
@@ -123,23 +122,23 @@ struct RestoreTests {
         let backup = try makeBackup()
         let other = try TestVault(rows: 1)
         // Without an ID, vaults cannot be compared.
-        #expect(
+        check(
             backupError({
                 try other.restore(backup, code, replacing: replacing)
-            })?.kind == "currentUnreadable", "a vault without an id was replaced")
+            })?.kind, equals: "currentUnreadable", "a vault without an id was replaced")
         let id = try other.withQueue {
             try VaultBackup.make(of: $0, at: other.backup, unlockedBy: [code]).vaultID
         }
         let mine = try VaultBackup.metadata(at: backup).claimed.vaultID
-        #expect(
-            backupError { try other.restore(backup, code, replacing: replacing) }
-                == .otherVault(backup: mine, current: id))
+        check(
+            backupError { try other.restore(backup, code, replacing: replacing) },
+            equals: .otherVault(backup: mine, current: id))
         // Without its key, the vault cannot be identified.
         try other.keyStore.remove("db")
-        #expect(
+        check(
             backupError({
                 try other.restore(backup, code, replacing: replacing)
-            })?.kind == "currentUnreadable", "a vault without a key was replaced")
+            })?.kind, equals: "currentUnreadable", "a vault without a key was replaced")
         try other.restore(backup, code, replacing: .anything)
         try other.checkRestored(rows: 5)
     }
@@ -148,11 +147,11 @@ struct RestoreTests {
         let backup = try makeBackup()
         try vault.withStore { store throws -> Void in
             let error = backupError { try vault.restore(backup, code, replacing: .sameVault) }
-            #expect(error?.kind == "inUse", "the open vault was replaced")
-            #expect(try store.int(forQuery: "SELECT count(*) FROM login") == 5)
+            check(error?.kind, equals: "inUse", "the open vault was replaced")
+            try check(store.int(forQuery: "SELECT count(*) FROM login"), equals: 5)
         }
-        #expect(try vault.keyStore.names() == ["db"])
-        #expect(try vault.leftovers() == [])
+        try check(vault.keyStore.names(), equals: ["db"])
+        try check(vault.leftovers(), equals: [])
     }
 
     @Test func `an error thrown while preparing leaves everything unchanged`() throws {
@@ -164,8 +163,8 @@ struct RestoreTests {
                 from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
                 keyNames: TestVault.names, preparing: { _, _ in throw No() })
         }
-        #expect(try other.place.fileNames() == [])
-        #expect(try other.keyStore.names() == [])
+        try check(other.place.fileNames(), equals: [])
+        try check(other.keyStore.names(), equals: [])
     }
 
     @Test func `a failing key store leaves the old vault or a restore that can be finished`() throws
@@ -181,10 +180,10 @@ struct RestoreTests {
             if SecureDatabaseStore.exists(at: other.url) {
                 try other.checkRestored(rows: 5)
             } else {
-                #expect(thrown != nil)
-                #expect(try keyStore.names() == [])
+                check(thrown != nil)
+                try check(keyStore.names(), equals: [])
             }
-            #expect(try other.leftovers() == [])
+            try check(other.leftovers(), equals: [])
         }
     }
 
@@ -194,26 +193,27 @@ struct RestoreTests {
             try VaultBackup.finishInterruptedRestore(
                 at: vault.url, keyStore: vault.keyStore, keyNames: TestVault.names)
         }
-        #expect(try !finish(vault))
+        try check(!finish(vault))
         let other = try TestVault(emptyWith: InMemoryKeyStore())
-        #expect(try !finish(other))
+        try check(!finish(other))
         try other.restore(backup, code)
-        #expect(try !finish(other))
+        try check(!finish(other))
         // A key that opens nothing is dropped if the right one is present.
         try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
         try other.keyStore.store(.random(count: 32), forName: "kek (restoring)")
-        #expect(try finish(other))
+        try check(finish(other))
         try other.checkRestored(rows: 5)
         // If neither key opens the vault, both are kept.
         let key = try other.keyStore.read("db")
         try other.keyStore.store(.random(count: 32), forName: "db")
         try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
-        #expect(
-            backupError({ _ = try finish(other) })?.kind == "currentUnreadable", "a key was dropped"
+        check(
+            backupError({ _ = try finish(other) })?.kind, equals: "currentUnreadable",
+            "a key was dropped"
         )
-        #expect(try other.keyStore.names() == ["db", "db (restoring)", "kek"])
+        try check(other.keyStore.names(), equals: ["db", "db (restoring)", "kek"])
         try other.keyStore.store(key, forName: "db (restoring)")
-        #expect(try finish(other))
+        try check(finish(other))
         try other.checkRestored(rows: 5)
     }
 
@@ -226,7 +226,7 @@ struct RestoreTests {
                     from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
                     keyNames: VaultKeyNames(database: one, keyEncryption: two))
             }
-            #expect(error?.kind == "unacceptableContents", "\(one) and \(two) were accepted")
+            check(error?.kind, equals: "unacceptableContents", "\(one) and \(two) were accepted")
         }
     }
 }

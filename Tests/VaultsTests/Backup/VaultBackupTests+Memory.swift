@@ -38,12 +38,12 @@ import TestSupport
             }
             let text = try String(contentsOf: report, encoding: .utf8)
             let numbers = text.split(separator: " ").compactMap { Int($0) }
-            try #require(numbers.count == 3)
-            let file = try #require(
+            try require(numbers.count == 3)
+            let file = try require(
                 FileManager.default.attributesOfItem(atPath: vault.backup.path)[.size] as? Int)
-            #expect(file > Self.megabytes * 1_000_000)
+            check(file > Self.megabytes * 1_000_000)
             // SQLite's cache takes at most 16 MiB for each of two connections.
-            #expect(numbers[2] - numbers[0] < 64 << 20, "\(text)")
+            check(numbers[2] - numbers[0] < 64 << 20, "\(text)")
             if Self.megabytes > 100 {
                 print("a backup of \(file >> 20) MiB: \(numbers.map { $0 >> 20 }) MiB at most")
             }

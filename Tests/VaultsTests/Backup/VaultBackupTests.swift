@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of making, reading and verifying backups.
-@Suite(.timeLimit(.minutes(10)))
 struct VaultBackupTests {
     @Test func `a backup of a queue with four active writers is restored on another machine`()
         async throws
@@ -56,20 +55,20 @@ struct VaultBackupTests {
                 dataKeys: [.key(vault.data)], label: label)
         }
         let read = try VaultBackup.metadata(at: vault.backup)
-        #expect(read.claimed == made)
-        #expect(read.keyRecords.map(\.keyEncryptionKeyName) == ["paper", "mine"])
-        #expect(made.label == label)
-        #expect(made.generation == 1)
-        #expect(made.dataKeyNames == ["passwords"])
-        #expect(made.databaseSize % 4096 == 0 && made.databaseSize > 0)
-        #expect(abs(made.createdAt.timeIntervalSince(before)) < 600)
-        #expect(try VaultBackup.verify(at: vault.backup, unlockedBy: code) == made)
-        #expect(try VaultBackup.verify(at: vault.backup, unlockedBy: password) == made)
-        #expect(try vault.withStore(VaultIdentity.read)?.id == made.vaultID)
-        #expect(try vault.leftovers() == [])
+        check(read.claimed, equals: made)
+        check(read.keyRecords.map(\.keyEncryptionKeyName), equals: ["paper", "mine"])
+        check(made.label, equals: label)
+        check(made.generation, equals: 1)
+        check(made.dataKeyNames, equals: ["passwords"])
+        check(made.databaseSize % 4096 == 0 && made.databaseSize > 0)
+        check(abs(made.createdAt.timeIntervalSince(before)) < 600)
+        try check(VaultBackup.verify(at: vault.backup, unlockedBy: code), equals: made)
+        try check(VaultBackup.verify(at: vault.backup, unlockedBy: password), equals: made)
+        try check(vault.withStore(VaultIdentity.read)?.id, equals: made.vaultID)
+        try check(vault.leftovers(), equals: [])
         let mode = try FileManager.default.attributesOfItem(atPath: vault.backup.path)[
             .posixPermissions]
-        #expect(mode as? Int == 0o600)
+        check(mode as? Int, equals: 0o600)
     }
 
     @Test func `each backup of a vault has the next generation and the same id`() throws {
@@ -81,8 +80,8 @@ struct VaultBackupTests {
                     of: queue, at: vault.backup, unlockedBy: [code], replacing: true)
             }
         }
-        #expect(made.map(\.generation) == [1, 2, 3])
-        #expect(Set(made.map(\.vaultID)).count == 1)
+        check(made.map(\.generation), equals: [1, 2, 3])
+        check(Set(made.map(\.vaultID)).count, equals: 1)
     }
 
     @Test func `a wrong password or code is distinguished from damage`() throws {
@@ -95,19 +94,19 @@ struct VaultBackupTests {
         func error(_ source: any KeyEncryptionKeySource) -> VaultBackupError? {
             backupError { try VaultBackup.verify(at: vault.backup, unlockedBy: source) }
         }
-        #expect(error(PasswordKey("hunter3")) == .key(.wrongPassword(name: "password")))
-        #expect(error(RecoveryCode.random()) == .key(.wrongRecoveryCode(name: "recovery code")))
-        #expect(error(PasswordKey("hunter2", name: "other")) == .key(.noSuchKey(name: "other")))
-        #expect(
-            error(try KeyEncryptionKey.random(name: "password"))
-                == .key(.noSuchKey(name: "password")))
+        check(error(PasswordKey("hunter3")), equals: .key(.wrongPassword(name: "password")))
+        check(error(RecoveryCode.random()), equals: .key(.wrongRecoveryCode(name: "recovery code")))
+        check(error(PasswordKey("hunter2", name: "other")), equals: .key(.noSuchKey(name: "other")))
+        check(
+            error(try KeyEncryptionKey.random(name: "password")),
+            equals: .key(.noSuchKey(name: "password")))
         let other = try TestVault(emptyWith: InMemoryKeyStore())
-        #expect(
-            backupError { try other.restore(vault.backup, RecoveryCode.random()) }
-                == .key(.wrongRecoveryCode(name: "recovery code")))
-        #expect(try other.place.fileNames() == [])
-        #expect(try other.keyStore.names() == [])
-        #expect(!"\(VaultBackupError.key(.wrongPassword(name: "password")))".contains("hunter"))
+        check(
+            backupError { try other.restore(vault.backup, RecoveryCode.random()) },
+            equals: .key(.wrongRecoveryCode(name: "recovery code")))
+        try check(other.place.fileNames(), equals: [])
+        try check(other.keyStore.names(), equals: [])
+        check(!"\(VaultBackupError.key(.wrongPassword(name: "password")))".contains("hunter"))
     }
 
     @Test func `a code is accepted as people type it`() throws {
@@ -130,7 +129,7 @@ struct VaultBackupTests {
         let code = RecoveryCode.random()
         var set = try WrappedKeySet(
             wrapping: vault.data, with: KeyEncryptionKey.random(name: "old device"))
-        #expect(
+        check(
             backupError {
                 try vault.withQueue {
                     _ = try VaultBackup.make(
@@ -143,7 +142,7 @@ struct VaultBackupTests {
             store.isLocked = true
             var names: Int?
             try queue.inDatabase { names = try $0.int(forQuery: "SELECT count(name) FROM login") }
-            #expect(names == 20)
+            check(names, equals: 20)
             return try VaultBackup.make(
                 of: queue, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
         }
@@ -170,7 +169,7 @@ struct VaultBackupTests {
             keyNames: TestVault.names, configuration: configuration)
         let restored = SecureDatabaseStore(url: other.url, configuration: configuration)
         try restored.open(with: other.key()) { _ in nil }
-        #expect(try restored.int(forQuery: "SELECT count(*) FROM login") == 10)
+        try check(restored.int(forQuery: "SELECT count(*) FROM login"), equals: 10)
         restored.close()
     }
 
@@ -189,27 +188,27 @@ struct VaultBackupTests {
                 }
             }
         }
-        #expect(error([]) != nil)
-        #expect(error([code, code]) != nil)
-        #expect(error([code], [.key(vault.data), .key(vault.data)]) != nil)
-        #expect(
+        check(error([]) != nil)
+        check(error([code, code]) != nil)
+        check(error([code], [.key(vault.data), .key(vault.data)]) != nil)
+        check(
             error([code], [], VaultBackupLabel(deviceName: String(repeating: "é", count: 128)))
                 != nil)
-        #expect(
+        check(
             error([code], [], VaultBackupLabel(note: String(repeating: "n", count: 4097))) != nil)
-        #expect(
+        check(
             error([PasswordKey("", parameters: try .cheapest)]) != nil)
         let many = try (0..<65).map { VaultBackupKey.key(try .random(name: "\($0)")) }
-        #expect(error([code], many) != nil)
+        check(error([code], many) != nil)
         let costly = try ScryptParameters(costExponent: 15, blockSize: 8, parallelism: 16)
-        #expect(
-            error([PasswordKey("p", parameters: costly)])?.kind == "unacceptableParameters",
+        check(
+            error([PasswordKey("p", parameters: costly)])?.kind, equals: "unacceptableParameters",
             "a derivation that takes seconds")
         let cleared = try DataEncryptionKey.random(name: "cleared")
         cleared.clear()
-        #expect(error([code], [.key(cleared)]) != nil)
-        #expect(try vault.place.fileNames().contains("vault.backup") == false)
-        #expect(try vault.withStore(VaultIdentity.read) == nil)
+        check(error([code], [.key(cleared)]) != nil)
+        try check(vault.place.fileNames().contains("vault.backup"), equals: false)
+        try check(vault.withStore(VaultIdentity.read) == nil)
     }
 
     @Test func `an existing file is replaced only on request`() throws {
@@ -222,8 +221,8 @@ struct VaultBackupTests {
                     of: $0, at: vault.backup, unlockedBy: [code], replacing: replacing)
             }
         }
-        #expect(backupError({ try make(false) })?.kind == "taken", "the file was replaced")
-        #expect(try Data(contentsOf: vault.backup) == Data("precious".utf8))
+        check(backupError({ try make(false) })?.kind, equals: "taken", "the file was replaced")
+        try check(Data(contentsOf: vault.backup), equals: Data("precious".utf8))
         try make(true)
         try VaultBackup.verify(at: vault.backup, unlockedBy: code)
     }
@@ -239,8 +238,8 @@ struct VaultBackupTests {
             try VaultBackup.make(
                 of: $0, at: vault.backup, unlockedBy: [code], progress: { seen.append($0) })
         }
-        #expect(Set(seen.compactMap(\.step)) == Set(FileProgress.Step.allCases))
-        #expect(seen.allSatisfy { (0...1).contains($0.fraction) })
+        check(Set(seen.compactMap(\.step)), equals: Set(FileProgress.Step.allCases))
+        check(seen.allSatisfy { (0...1).contains($0.fraction) })
         for step in FileProgress.Step.allCases {
             let url = vault.place.directory.appendingPathComponent("other.backup")
             #expect(throws: Enough.self) {
@@ -250,15 +249,15 @@ struct VaultBackupTests {
                         progress: { if $0.step == step { throw Enough() } })
                 }
             }
-            #expect(try vault.leftovers() == [])
+            try check(vault.leftovers(), equals: [])
             let other = try TestVault(emptyWith: InMemoryKeyStore())
             if step != .sealing {
                 #expect(throws: Enough.self) {
                     try other.restore(
                         vault.backup, code, progress: { if $0.step == step { throw Enough() } })
                 }
-                #expect(try other.place.fileNames() == [])
-                #expect(try other.keyStore.names() == [])
+                try check(other.place.fileNames(), equals: [])
+                try check(other.keyStore.names(), equals: [])
             }
         }
     }
@@ -288,8 +287,9 @@ struct VaultBackupTests {
         cancelled.signal()
         await #expect(throws: CancellationError.self) { try await task.value }
         try await queue.inDatabase { $0.close() }
-        #expect(
-            try vault.place.fileNames().filter { $0.contains("backup") || $0.hasPrefix(".") } == [])
+        try check(
+            vault.place.fileNames().filter { $0.contains("backup") || $0.hasPrefix(".") },
+            equals: [])
     }
 
     @Test func `two calls for one file exclude each other`() throws {
@@ -303,7 +303,7 @@ struct VaultBackupTests {
                     try VaultBackup.make(of: queue, at: vault.backup, unlockedBy: [code])
                 }
             }
-            #expect(inner?.kind == "inUse", "both calls succeeded")
+            check(inner?.kind, equals: "inUse", "both calls succeeded")
         }
         try VaultBackup.verify(at: vault.backup, unlockedBy: code)
     }
@@ -350,12 +350,12 @@ struct VaultBackupTests {
 
     private func checkOtherMachine(_ vault: TestVault, _ code: RecoveryCode, _ counts: [Int]) throws
     {
-        #expect(counts.count == 4)
-        #expect(try vault.leftovers() == [])
+        check(counts.count, equals: 4)
+        try check(vault.leftovers(), equals: [])
         let keys = try KeyFolder()
         let other = try TestVault(emptyWith: keys.store())
         let result = try other.restore(vault.backup, code)
-        #expect(result.keySets.map(\.dataKeyName) == ["passwords"])
+        check(result.keySets.map(\.dataKeyName), equals: ["passwords"])
         try other.checkRestored(rows: 300)
         try other.withStore { store in
             let different = try store.int(
@@ -363,12 +363,12 @@ struct VaultBackupTests {
                     SELECT count(*) FROM counter a JOIN counter b ON b.id = a.id + 100
                     WHERE a.count <> b.count
                     """)
-            #expect(different == 0)
-            #expect(try store.verifyIntegrity().isSound)
+            check(different, equals: 0)
+            try check(store.verifyIntegrity().isSound)
         }
-        #expect(try other.leftovers() == [])
-        #expect(
-            try other.keyStore.read("db") != vault.keyStore.read("db"),
+        try check(other.leftovers(), equals: [])
+        try check(
+            other.keyStore.read("db") != vault.keyStore.read("db"),
             "the restored vault has its own key")
     }
 }

@@ -6,7 +6,6 @@ import Testing
 @testable import Vaults
 
 /// Tests of backups of data vaults.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultBackupTests {
     private let home: VaultHome
     private let container: DataVaultContainer
@@ -41,20 +40,20 @@ struct DataVaultBackupTests {
         let (otherHome, other) = try otherDevice()
         let restored = try other.restore(
             from: backup, id: "a", unlockedBy: RecoveryCode(code.formatted), password: "n3w pass")
-        #expect(try restored.getString("name") == "value")
-        #expect(try restored.getValue("bytes") == Data(repeating: 7, count: 100_000))
-        #expect(try restored.decrypt(encrypted) == Data("file".utf8))
-        #expect(try restored.passwordPolicy.retryLimit == 7)
-        #expect(try restored.passwordPolicy.lockTimeout == 300)
-        #expect(try restored.dataNames.map(\.name) == ["bytes", "name"])
+        try check(restored.getString("name"), equals: "value")
+        try check(restored.getValue("bytes"), equals: Data(repeating: 7, count: 100_000))
+        try check(restored.decrypt(encrypted), equals: Data("file".utf8))
+        try check(restored.passwordPolicy.retryLimit, equals: 7)
+        try check(restored.passwordPolicy.lockTimeout, equals: 300)
+        try check(restored.dataNames.map(\.name), equals: ["bytes", "name"])
         restored.lock()
-        #expect(vaultCode { try restored.unlock(password: "P4sSw0rD1") } == 5)
+        check(vaultCode { try restored.unlock(password: "P4sSw0rD1") }, equals: 5)
         try restored.unlock(password: "n3w pass")
         try restored.setString("name", value: "changed")
         // The first vault is untouched, and a second backup counts on.
-        #expect(try vault.getString("name") == "later")
+        try check(vault.getString("name"), equals: "later")
         let second = try vault.makeBackup(at: backup, unlockedBy: [code], replacing: true)
-        #expect(second.vaultID == made.vaultID && second.generation == made.generation + 1)
+        check(second.vaultID == made.vaultID && second.generation == made.generation + 1)
         withExtendedLifetime(otherHome) {}
     }
 
@@ -71,11 +70,11 @@ struct DataVaultBackupTests {
             _ = try other.restore(
                 from: backup, id: "a", unlockedBy: RecoveryCode.random(), password: "n3w pass")
         }
-        #expect(try !other.exists(id: "a"))
+        try check(!other.exists(id: "a"))
         let restored = try await other.restore(
             from: backup, id: "b", unlockedBy: key, password: "n3w pass")
-        #expect(try restored.getString("name") == "value")
-        #expect(try other.ids() == ["b"])
+        try check(restored.getString("name"), equals: "value")
+        try check(other.ids(), equals: ["b"])
         withExtendedLifetime(otherHome) {}
     }
 
@@ -83,44 +82,44 @@ struct DataVaultBackupTests {
         throws
     {
         try vault.makeBackup(at: backup, unlockedBy: [code])
-        #expect(
+        check(
             vaultCode {
                 _ = try container.restore(
                     from: backup, id: "a", unlockedBy: code, password: "n3w pass")
-            } == 1)
-        #expect(try vault.getString("name") == "value")
+            }, equals: 1)
+        try check(vault.getString("name"), equals: "value")
         // The policy of the backup wants a digit.
-        #expect(
+        check(
             vaultCode {
                 _ = try container.restore(
                     from: backup, id: "b", unlockedBy: code, password: "no digits")
-            } == 52)
-        #expect(try !container.exists(id: "b"))
+            }, equals: 52)
+        try check(!container.exists(id: "b"))
         let restored = try container.restore(
             from: backup, id: "b", unlockedBy: code, password: "no digits", policy: .init())
-        #expect(try restored.getString("name") == "value")
+        try check(restored.getString("name"), equals: "value")
         try container.delete(id: "a")
         let again = try container.restore(
             from: backup, id: "a", unlockedBy: code, password: "P4sSw0rD1")
-        #expect(try again.getString("name") == "value")
+        try check(again.getString("name"), equals: "value")
         let names = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
-        #expect(names.filter { $0.hasPrefix(".securestorage") } == [])
-        #expect(names.filter { $0.hasSuffix(".vault") }.count == 2)
+        check(names.filter { $0.hasPrefix(".securestorage") }, equals: [])
+        check(names.filter { $0.hasSuffix(".vault") }.count, equals: 2)
     }
 
     @Test func `a locked vault makes no backup, and a lock in its midst leaves none`() throws {
         vault.lock()
-        #expect(vaultCode { try vault.makeBackup(at: backup, unlockedBy: [code]) } == 8)
+        check(vaultCode { try vault.makeBackup(at: backup, unlockedBy: [code]) }, equals: 8)
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(
+        check(
             vaultCode {
                 try vault.makeBackup(at: backup, unlockedBy: [code]) { [vault] progress in
                     if progress.step == .copying { vault.lock() }
                 }
-            } == 8)
+            }, equals: 8)
         let names = try FileManager.default.contentsOfDirectory(atPath: home.path)
-        #expect(names.sorted() == ["keys", "vaults"])
-        #expect(vault.isLocked)
+        check(names.sorted(), equals: ["keys", "vaults"])
+        check(vault.isLocked)
     }
 
     @Test func `a progress that throws, or a cancelled task, leaves no vault`() async throws {
@@ -132,7 +131,7 @@ struct DataVaultBackupTests {
                     from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1"
                 ) { if $0.step == step { throw Stop() } }
             }
-            #expect(try container.ids() == ["a"], "\(step)")
+            try check(container.ids(), equals: ["a"], "\(step)")
         }
         let task = Task { [container, backup, code] in
             _ = try await container.restore(
@@ -141,9 +140,9 @@ struct DataVaultBackupTests {
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try container.ids() == ["a"])
+        try check(container.ids(), equals: ["a"])
         let files = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
-        #expect(files.filter { $0.hasSuffix(".vault") }.count == 1)
+        check(files.filter { $0.hasSuffix(".vault") }.count, equals: 1)
     }
 
     @Test func `a backup of something else, or a damaged one, is refused by name`() throws {
@@ -166,7 +165,7 @@ struct DataVaultBackupTests {
             _ = try container.restore(
                 from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1")
         }
-        #expect(try container.ids() == ["a"])
+        try check(container.ids(), equals: ["a"])
     }
 
     @Test func `a kill during a restore leaves the whole vault or none`() async throws {
@@ -188,17 +187,17 @@ struct DataVaultBackupTests {
                 complete += 1
                 let restored = try container.vault(id: "b")
                 try await restored.unlock(password: "n3w pass")
-                #expect(try restored.getString("name") == "value", "round \(round)")
+                try check(restored.getString("name"), equals: "value", "round \(round)")
                 try container.delete(id: "b")
             }
             // The next restore is not obstructed by what the killed one has left.
             let again = try await container.restore(
                 from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1")
-            #expect(try again.getString("name") == "value")
+            try check(again.getString("name"), equals: "value")
             try container.delete(id: "b")
             let files = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
-            #expect(files.filter { $0.hasSuffix(".vault") }.count == 1, "round \(round)")
-            #expect(!files.contains { $0.hasPrefix(".securestorage-vault") }, "round \(round)")
+            check(files.filter { $0.hasSuffix(".vault") }.count, equals: 1, "round \(round)")
+            check(!files.contains { $0.hasPrefix(".securestorage-vault") }, "round \(round)")
         }
         SuddenDeath.report("kills of restores of data vaults: \(kills), \(complete) complete")
     }

@@ -12,7 +12,6 @@ import TestSupport
     /// and memory.
     ///
     /// SECURESTORAGE_DAMAGES=10000 tries that many of each kind; the default is smaller.
-    @Suite(.timeLimit(.minutes(30)))
     struct DataVaultDamageTests {
         static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 300)
 
@@ -39,18 +38,18 @@ import TestSupport
                     let isRefused = try target.refuses(kind, &damage)
                     slowest = max(slowest, ThreadTime.now - start.0)
                     // Not waiting either, but the machine may be busy.
-                    #expect(ContinuousClock.now - start.1 < .seconds(20))
+                    check(ContinuousClock.now - start.1 < .seconds(20))
                     if isRefused { errors += 1 } else { intact += 1 }
-                    try #require(isRefused || kind == .database, "seed \(seed), round \(round)")
+                    try require(isRefused || kind == .database, "seed \(seed), round \(round)")
                 }
                 try target.requireWhole()
                 if Self.count > 1000 {
                     print("damaged \(kind): slowest \(slowest), \(intact) without effect")
                 }
-                #expect(slowest < .seconds(2))
-                #expect(peakMemory() - before < 256 << 20)
+                check(slowest < .seconds(2))
+                check(peakMemory() - before < 256 << 20)
                 // An eighth is without effect, as random bytes fall.
-                #expect(intact < max(10, Self.count / 3))
+                check(intact < max(10, Self.count / 3))
             }
         }
     }
@@ -85,7 +84,7 @@ import TestSupport
             self.values = values
             vault.lock()
             let databases = try home.databases()
-            database = try #require(databases.first)
+            database = try require(databases.first)
             databaseBytes = try Data(contentsOf: database)
             let name = try KeyFile.fileName(of: SecretName("datavault.id.a"))
             recordFile = home.url.appendingPathComponent("keys/\(name)")
@@ -131,17 +130,17 @@ import TestSupport
                 defer { try? overwrite(database, databaseBytes) }
                 let isWhole = try readsAll()
                 // Bytes appended after the last page belong to no page and change nothing.
-                try #require(!isWhole || bytes.starts(with: databaseBytes))
+                try require(!isWhole || bytes.starts(with: databaseBytes))
                 return !isWhole
             }
         }
 
         private func refusesPasswords() throws -> Bool {
             for password in ["wrong password", "P4sSw0rD1", ""] {
-                try #require(vaultCode { try vault.unlock(password: password) } == 6)
+                try require(vaultCode { try vault.unlock(password: password) } == 6)
             }
-            try #require(vaultCode { _ = try container.create(id: "a", password: "") } == 1)
-            try #require(try container.exists(id: "a"))
+            try require(vaultCode { _ = try container.create(id: "a", password: "") } == 1)
+            try require(container.exists(id: "a"))
             return true
         }
 
@@ -151,19 +150,19 @@ import TestSupport
             do {
                 try vault.unlock(password: "P4sSw0rD1")
                 let names = try vault.dataNames
-                try #require(names.count == values.count)
-                for (name, value) in values { try #require(try vault.getValue(name) == value) }
+                try require(names.count == values.count)
+                for (name, value) in values { try require(vault.getValue(name) == value) }
                 return true
             } catch DataVaultError.ioReadError {
-                try #require(try vault.triesLeft == 1)
+                try require(vault.triesLeft == 1)
                 return false
             }
         }
 
         func requireWhole() throws {
-            try #require(try container.ids() == ["a"])
-            try #require(try vault.triesLeft == 1)
-            try #require(try readsAll())
+            try require(container.ids() == ["a"])
+            try require(vault.triesLeft == 1)
+            try require(readsAll())
         }
 
         /// Overwrites the file in place, keeping its mode, and removes the files that SQLite left

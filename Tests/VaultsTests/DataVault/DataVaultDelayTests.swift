@@ -7,7 +7,6 @@ import VaultsTestKit
 @testable import Vaults
 
 /// The time to wait after wrong passwords.
-@Suite(.timeLimit(.minutes(60)))
 struct DataVaultDelayTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -41,16 +40,21 @@ struct DataVaultDelayTests {
 
     private func tryWrong(_ count: Int) {
         for number in 0..<count {
-            #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5, "\(number)")
+            check(
+                vaultCode { try vault.unlock(password: "wrong password") }, equals: 5, "\(number)")
             home.clock.advance(by: .seconds(100_000))
         }
     }
 
     @Test func `two wrong passwords have no consequence, and the third begins a delay`() throws {
-        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
-        #expect(secondsToWait() == 0)
-        for _ in 1...3 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
-        #expect(secondsToWait() == 60)
+        for _ in 1...2 {
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        }
+        check(secondsToWait(), equals: 0)
+        for _ in 1...3 {
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        }
+        check(secondsToWait(), equals: 60)
     }
 
     @Test func `a delay grows up to a day`() throws {
@@ -58,46 +62,49 @@ struct DataVaultDelayTests {
         for wait in [
             60, 120, 240, 480, 960, 1920, 3840, 7680, 15_360, 30_720, 61_440, 86_400, 86_400,
         ] {
-            #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
             for passed in [0, 1, wait - 2] {
                 if passed > 0 { home.clock.advance(by: .seconds(passed == 1 ? 1 : passed)) }
                 let error = dataVaultError { try vault.unlock(password: "P4sSw0rD1") }
                 let left = passed == 0 ? wait : passed == 1 ? wait - 1 : 1
-                #expect(error?.code == 14)
-                #expect(error?.description.contains("try again in \(left) s") == true)
+                check(error?.code, equals: 14)
+                check(error?.description.contains("try again in \(left) s"), equals: true)
             }
             home.clock.advance(by: .seconds(1))
         }
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try container.records.read(vault.place)?.tries.last == nil)
+        try check(container.records.read(vault.place)?.tries.last == nil)
     }
 
     @Test func `a call during the delay is no try, and the right password ends the delays`() throws
     {
         tryWrong(2)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
         for _ in 0..<20 {
-            #expect(vaultCode { try vault.unlock(password: "wrong password") } == 14)
-            #expect(
-                vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") } == 14)
-            #expect(vaultCode { try vault.setPasswordPolicy(.init(), password: "P4sSw0rD1") } == 14)
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 14)
+            check(
+                vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") },
+                equals: 14)
+            check(
+                vaultCode { try vault.setPasswordPolicy(.init(), password: "P4sSw0rD1") },
+                equals: 14)
         }
-        #expect(try container.records.read(vault.place)?.tries.count == 3)
+        try check(container.records.read(vault.place)?.tries.count, equals: 3)
         home.clock.advance(by: .seconds(60))
-        #expect(secondsToWait() == 0)
+        check(secondsToWait(), equals: 0)
         tryWrong(2)
-        #expect(secondsToWait() == 0)
+        check(secondsToWait(), equals: 0)
     }
 
     @Test func `setting the date does not shorten the delay`() throws {
         tryWrong(2)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
         for days in [1.0, -2, 400, -800, 3000] {
             home.date.advance(days: days)
-            #expect(secondsToWait() == 60)
+            check(secondsToWait(), equals: 60)
         }
         // Another container, as in another process.
-        #expect(secondsToWait(try home.container().vault(id: "a")) == 60)
+        check(secondsToWait(try home.container().vault(id: "a")), equals: 60)
     }
 
     @Test func `a delay begins again when the machine is started, whatever its date`() throws {
@@ -106,62 +113,62 @@ struct DataVaultDelayTests {
         do {
             let vault = try Self.makeVault(in: home.container())
             for _ in 1...3 {
-                #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+                check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
             }
         }
         // A date that was set ahead, while the machine was off, counts for nothing.
         home.date.advance(days: 400)
         let clock = ManualClock(now: .seconds(20))
         let restarted = try home.container(startedAs: 1, clock: clock)
-        #expect(secondsToWait(try restarted.vault(id: "a")) == 40)
+        check(secondsToWait(try restarted.vault(id: "a")), equals: 40)
         clock.advance(by: .seconds(30))
-        #expect(secondsToWait(try restarted.vault(id: "a")) == 10)
+        check(secondsToWait(try restarted.vault(id: "a")), equals: 10)
         let later = ManualClock(now: .milliseconds(4500))
         let again = try home.container(startedAs: 2, clock: later)
-        #expect(secondsToWait(try again.vault(id: "a")) == 56)
+        check(secondsToWait(try again.vault(id: "a")), equals: 56)
         later.advance(by: .seconds(55))
-        #expect(secondsToWait(try again.vault(id: "a")) == 1)
+        check(secondsToWait(try again.vault(id: "a")), equals: 1)
         later.advance(by: .milliseconds(500))
-        #expect(secondsToWait(try again.vault(id: "a")) == 0)
+        check(secondsToWait(try again.vault(id: "a")), equals: 0)
     }
 
     @Test func `a locked vault's delay cannot be shortened without the password`() throws {
         var policy = DataVaultPasswordPolicy()
         policy.retryDelay = 59
-        #expect(vaultCode { try vault.setPasswordPolicy(policy) } == 8)
+        check(vaultCode { try vault.setPasswordPolicy(policy) }, equals: 8)
         policy.retryDelay = 61
         try vault.setPasswordPolicy(policy)
         tryWrong(2)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
-        #expect(secondsToWait() == 61)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        check(secondsToWait(), equals: 61)
     }
 
     @Test func `verify asks for the password of an unlocked vault, counts, and changes nothing`()
         async throws
     {
-        #expect(vaultCode { try vault.verify(password: "P4sSw0rD1") } == 8)
+        check(vaultCode { try vault.verify(password: "P4sSw0rD1") }, equals: 8)
         try await vault.unlock(password: "P4sSw0rD1")
         try await vault.verify(password: "P4sSw0rD1")
         for tries in 1...3 {
-            #expect(vaultCode { try vault.verify(password: "wrong password") } == 5)
-            #expect(try container.records.read(vault.place)?.tries.count == UInt32(tries))
-            #expect(try vault.getString("name") == "value")
+            check(vaultCode { try vault.verify(password: "wrong password") }, equals: 5)
+            try check(container.records.read(vault.place)?.tries.count, equals: UInt32(tries))
+            try check(vault.getString("name"), equals: "value")
         }
-        #expect(vaultCode { try vault.verify(password: "P4sSw0rD1") } == 14)
+        check(vaultCode { try vault.verify(password: "P4sSw0rD1") }, equals: 14)
         home.clock.advance(by: .seconds(60))
         try await vault.verify(password: "P4sSw0rD1")
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
-        #expect(!vault.isLocked)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
+        check(!vault.isLocked)
     }
 
     @Test func `one wrong password too many in verify destroys the vault`() throws {
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = 2
         let other = try container.create(id: "b", password: "P4sSw0rD1", policy: policy)
-        #expect(vaultCode { try other.verify(password: "wrong password") } == 5)
+        check(vaultCode { try other.verify(password: "wrong password") }, equals: 5)
         let error = dataVaultError { try other.verify(password: "wrong password") }
-        #expect(error?.isSelfDestructed == true)
-        #expect(other.isLocked)
+        check(error?.isSelfDestructed, equals: true)
+        check(other.isLocked)
     }
 
     @Test func `8 processes get no more tries than one`() async throws {
@@ -182,9 +189,9 @@ struct DataVaultDelayTests {
         }
         let answers = try String(
             contentsOf: home.url.appendingPathComponent("answers"), encoding: .utf8)
-        #expect(answers.filter { $0 == "5" }.count == 3)
-        #expect(answers.filter { $0 == "e" }.count == 45)
-        #expect(secondsToWait() == 60)
+        check(answers.filter { $0 == "5" }.count, equals: 3)
+        check(answers.filter { $0 == "e" }.count, equals: 45)
+        check(secondsToWait(), equals: 60)
     }
 
     @Test func `a killed try leaves the whole delay, or was not answered`() async throws {
@@ -205,21 +212,21 @@ struct DataVaultDelayTests {
                 SuddenDeath.now()
             }
             let wasAnswered = FileManager.default.fileExists(atPath: answered.path)
-            let record = try #require(try container.records.read(vault.place))
-            #expect(
+            let record = try require(container.records.read(vault.place))
+            check(
                 record.tries.count == 3 || record.tries.count == 2 && !wasAnswered, "round \(round)"
             )
             if record.tries.count == 3 {
                 counted += 1
                 // The clock of the other process stood still.
-                let begin = try #require(record.tries.last)
-                #expect(
-                    record.tries.secondsToWait(record.policy.delay, at: begin) == 60,
+                let begin = try require(record.tries.last)
+                check(
+                    record.tries.secondsToWait(record.policy.delay, at: begin), equals: 60,
                     "round \(round)")
             }
             if !round.isMultiple(of: 2) { moment.note(wasTooLate: wasAnswered) }
             home.clock.advance(by: .seconds(100_000))
-            #expect(secondsToWait() == 0)
+            check(secondsToWait(), equals: 0)
         }
         SuddenDeath.report("kills of delayed tries: \(kills), \(counted) counted")
     }

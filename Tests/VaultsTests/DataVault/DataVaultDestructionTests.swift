@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// The app's handler: when it is called, when it is called again, and which calls wait for it.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultDestructionTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -23,27 +22,28 @@ struct DataVaultDestructionTests {
         let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
         vault.lock()
         let error = dataVaultError { try vault.unlock(password: "wrong password") }
-        #expect(error?.isSelfDestructed == true)
+        check(error?.isSelfDestructed, equals: true)
         return vault
     }
 
     @Test func `the reason a vault is gone is reported until the id is used again`() throws {
         let vault = try destroyed()
         for _ in 1...2 {
-            #expect(dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed == true)
+            check(
+                dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed, equals: true)
             let again = dataVaultError { _ = try home.container().vault(id: "a") }
-            #expect(again?.isSelfDestructed == true)
-            #expect(try container.ids() == [])
+            check(again?.isSelfDestructed, equals: true)
+            try check(container.ids(), equals: [])
             let exists = try container.exists(id: "a")
-            #expect(!exists)
+            check(!exists)
         }
-        #expect(try home.databases() == [])
+        try check(home.databases(), equals: [])
         let existed = try container.delete(id: "a")
-        #expect(!existed)
-        #expect(dataVaultError { _ = try container.vault(id: "a") }?.isSelfDestructed == false)
+        check(!existed)
+        check(dataVaultError { _ = try container.vault(id: "a") }?.isSelfDestructed, equals: false)
         _ = try destroyed()
         let new = try container.create(id: "a", password: "P4sSw0rD2")
-        #expect(try new.dataNames == [])
+        try check(new.dataNames, equals: [])
     }
 
     @Test func `a handler set later is called once, and not by a query`() throws {
@@ -52,13 +52,13 @@ struct DataVaultDestructionTests {
         container.onDestruction = { received.append($0) }
         _ = try container.exists(id: "a")
         _ = try container.ids()
-        #expect(received == [])
+        check(received, equals: [])
         for _ in 1...2 {
-            #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
-            #expect(received == [DataVaultDestruction(id: "a", isSelfDestructed: true)])
+            check(vaultCode { _ = try container.vault(id: "a") }, equals: 3)
+            check(received, equals: [DataVaultDestruction(id: "a", isSelfDestructed: true)])
         }
         try container.delete(id: "a")
-        #expect(received.count == 1)
+        check(received.count, equals: 1)
     }
 
     @Test func `a handler that throws is called again until it succeeds`() throws {
@@ -68,13 +68,13 @@ struct DataVaultDestructionTests {
             if calls < 4 { throw CocoaError(.fileNoSuchFile) }
         }
         _ = try container.create(id: "a", password: "P4sSw0rD1")
-        #expect(vaultCode { try container.delete(id: "a") } == 0)
-        #expect(dataVaultError { _ = try container.vault(id: "a") }?.cause is CocoaError)
+        check(vaultCode { try container.delete(id: "a") }, equals: 0)
+        check(dataVaultError { _ = try container.vault(id: "a") }?.cause is CocoaError)
         // Nor is a new vault created while the handler has not succeeded for the old one.
-        #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 0)
-        #expect(calls == 3)
+        check(vaultCode { _ = try container.create(id: "a", password: "") }, equals: 0)
+        check(calls, equals: 3)
         _ = try container.create(id: "a", password: "")
-        #expect(calls == 4)
+        check(calls, equals: 4)
     }
 
     @Test func `a vault with the same id is not created while the handler runs`() throws {
@@ -84,17 +84,17 @@ struct DataVaultDestructionTests {
         let deletion = Answer { [container] in try container.delete(id: "a") }
         while !gate.isSomebodyWaiting { usleep(1000) }
         // Other calls get the error without waiting.
-        #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
+        check(vaultCode { _ = try container.vault(id: "a") }, equals: 3)
         nonisolated(unsafe) var isMade = false
         let creation = Answer { [home] in
             _ = try home.container().create(id: "a", password: "P4sSw0rD2")
             isMade = true
         }
         usleep(200_000)
-        #expect(!isMade)
+        check(!isMade)
         gate.open()
-        #expect(deletion.code == nil)
-        #expect(creation.code == nil)
+        check(deletion.code == nil)
+        check(creation.code == nil)
         try container.vault(id: "a").unlock(password: "P4sSw0rD2")
     }
 
@@ -110,11 +110,11 @@ struct DataVaultDestructionTests {
         async let child: Void = Self.createInAnotherProcess(home.path)
         while access(started, F_OK) != 0 { try await Task.sleep(for: .milliseconds(1)) }
         try await Task.sleep(for: .milliseconds(300))
-        #expect(access(made, F_OK) != 0)
+        check(access(made, F_OK) != 0)
         gate.open()
         await child
-        #expect(access(made, F_OK) == 0)
-        #expect(deletion.code == nil)
+        check(access(made, F_OK), equals: 0)
+        check(deletion.code == nil)
     }
 
     private static func createInAnotherProcess(_ path: String) async {
@@ -132,13 +132,13 @@ struct DataVaultDestructionTests {
         container.onDestruction = { received.append($0) }
         _ = try container.create(id: "a", password: "P4sSw0rD1")
         try home.keyStore().store(.random(count: 100), forName: damaged)
-        #expect(try container.delete(id: "a"))
-        #expect(received == [DataVaultDestruction(id: "a", isSelfDestructed: false)])
-        #expect(try home.databases() == [])
-        #expect(try home.keyStore().names() == ["datavault.device-key"])
+        try check(container.delete(id: "a"))
+        check(received, equals: [DataVaultDestruction(id: "a", isSelfDestructed: false)])
+        try check(home.databases(), equals: [])
+        try check(home.keyStore().names(), equals: ["datavault.device-key"])
         let existed = try container.delete(id: "a")
-        #expect(!existed)
-        #expect(received.count == 1)
+        check(!existed)
+        check(received.count, equals: 1)
     }
 
     #if os(Linux)
@@ -155,14 +155,14 @@ struct DataVaultDestructionTests {
                 let shared = try CurrentContainer.shared.value
                 // A group may have the program's name.
                 try DataVault.setAccessGroup(ProcessInfo.processInfo.processName)
-                try #require(try !DataVault.exists(id: "own"))
+                try require(!DataVault.exists(id: "own"))
                 nonisolated(unsafe) var received: [String] = []
                 DataVault.onDestruction = { received.append($0.id) }
                 let error = dataVaultError { try own.unlock(password: "wrong password") }
-                try #require(error?.isSelfDestructed == true)
-                try #require(received == ["own"])
+                try require(error?.isSelfDestructed == true)
+                try require(received == ["own"])
                 try DataVault.setAccessGroup("org.example.suite")
-                try #require(try CurrentContainer.shared.value === shared)
+                try require(CurrentContainer.shared.value === shared)
             }
         }
     #endif

@@ -7,7 +7,6 @@ import TestSupport
 @testable import SecureKeys
 @testable import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultEncryptionTests {
     let home: VaultHome
     let vault: DataVault
@@ -22,19 +21,19 @@ struct DataVaultEncryptionTests {
     @Test func `only the vault that encrypted data can decrypt it`() throws {
         for plaintext in [Data(), Data([1]), Data(repeating: 7, count: 100_000)] {
             let sealed = try vault.encrypt(plaintext)
-            #expect(sealed.count == plaintext.count + 41)
-            #expect(try vault.encrypt(plaintext) != sealed)
-            #expect(vaultCode { _ = try other.decrypt(sealed) } == 6)
+            check(sealed.count, equals: plaintext.count + 41)
+            try check(vault.encrypt(plaintext) != sealed)
+            check(vaultCode { _ = try other.decrypt(sealed) }, equals: 6)
             vault.lock()
             try vault.unlock(password: "P4sSw0rD1")
-            #expect(try vault.decrypt(sealed) == plaintext)
+            try check(vault.decrypt(sealed), equals: plaintext)
         }
         let sealed = try vault.encrypt(Data("text".utf8))
         for index in sealed.indices {
             var changed = sealed
             changed[index] ^= 1
-            #expect(vaultCode { _ = try vault.decrypt(changed) } == 6)
-            #expect(vaultCode { _ = try vault.decrypt(sealed.prefix(index)) } == 6)
+            check(vaultCode { _ = try vault.decrypt(changed) }, equals: 6)
+            check(vaultCode { _ = try vault.decrypt(sealed.prefix(index)) }, equals: 6)
         }
     }
 
@@ -51,7 +50,7 @@ struct DataVaultEncryptionTests {
             FileHandle(forReadingFrom: source), to: FileHandle(forWritingTo: sealed))
         try vault.decrypt(
             FileHandle(forReadingFrom: sealed), to: FileHandle(forWritingTo: opened))
-        #expect(try Data(contentsOf: opened) == plaintext)
+        try check(Data(contentsOf: opened), equals: plaintext)
         let cut = try file("cut", try Data(contentsOf: sealed).dropLast(1))
         let codes = try [(vault, cut), (other, sealed)].map { vault, url in
             let (input, output) = (
@@ -59,7 +58,7 @@ struct DataVaultEncryptionTests {
             )
             return vaultCode { try vault.decrypt(input, to: output) }
         }
-        #expect(codes == [6, 6])
+        check(codes, equals: [6, 6])
     }
 
     @Test func `streams round-trip in pieces`() throws {
@@ -69,9 +68,9 @@ struct DataVaultEncryptionTests {
         try writer.write(Data("two".utf8))
         try writer.finish()
         let reader = try vault.decryptingStream(from: Self.input(sealed))
-        #expect(try reader.read() == Data("one two".utf8))
-        #expect(try reader.read() == nil)
-        #expect(vaultCode { _ = try vault.decryptingStream { _ in Data() } } == 6)
+        try check(reader.read(), equals: Data("one two".utf8))
+        try check(reader.read() == nil)
+        check(vaultCode { _ = try vault.decryptingStream { _ in Data() } }, equals: 6)
     }
 
     @Test func `a lock ends an open stream at its next chunk`() throws {
@@ -83,13 +82,13 @@ struct DataVaultEncryptionTests {
         let writers = try (0..<2).map { _ in try vault.encryptingStream { _ in } }
         for writer in writers { try writer.write(Data("text".utf8)) }
         let reader = try vault.decryptingStream(from: Self.input(sealed))
-        #expect(try reader.read() == plaintext.prefix(SealedStream.chunkLength))
+        try check(reader.read(), equals: plaintext.prefix(SealedStream.chunkLength))
         vault.lock()
-        #expect(vaultCode { try writers[0].write(plaintext) } == 8)
-        #expect(vaultCode { try writers[1].finish() } == 8)
+        check(vaultCode { try writers[0].write(plaintext) }, equals: 8)
+        check(vaultCode { try writers[1].finish() }, equals: 8)
         // Unlocking the vault again does not resume it.
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(vaultCode { _ = try reader.read() } == 8)
+        check(vaultCode { _ = try reader.read() }, equals: 8)
     }
 
     @Test func `locking the vault stops the encryption of a file`() throws {
@@ -101,8 +100,8 @@ struct DataVaultEncryptionTests {
         vault.lock()
         try source.fileHandleForWriting.write(contentsOf: Data("text".utf8))
         try source.fileHandleForWriting.close()
-        #expect(call.code == 8)
-        #expect(vault.isLocked)
+        check(call.code, equals: 8)
+        check(vault.isLocked)
     }
 
     #if os(Linux)
@@ -121,10 +120,10 @@ struct DataVaultEncryptionTests {
                     try opened.encryption.subkey("stream", salt: salt)
                         .withUnsafeBytes { Needle($0) }
                 }
-                #expect(try key.countInProcess() > 0)
+                try check(key.countInProcess() > 0)
                 vault.lock()
-                #expect(try key.countInProcess() == 0)
-                #expect(vaultCode { try writer.finish() } == 8)
+                try check(key.countInProcess(), equals: 0)
+                check(vaultCode { try writer.finish() }, equals: 8)
             }
         }
     #endif

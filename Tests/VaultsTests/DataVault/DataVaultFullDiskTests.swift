@@ -8,9 +8,7 @@ import TestSupport
     @testable import Vaults
 
     /// Vaults on a disk that is full or read-only.
-    @Suite(
-        .timeLimit(.minutes(10)),
-        .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"))
+    @Suite(.enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"))
     struct DataVaultFullDiskTests {
         /// A container whose keys are on the same disk.
         private static func container(_ disk: String) throws -> DataVaultContainer {
@@ -45,19 +43,19 @@ import TestSupport
             let ballast = Ballast(directory: disk)
             try ballast.fill()
             let vault = try container.vault(id: "a")
-            #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
             try vault.unlock(password: "P4sSw0rD1")
-            #expect(try vault.getString("name") == "value of a")
+            try check(vault.getString("name"), equals: "value of a")
             let full = dataVaultError { try vault.setString("name", value: "other") }
-            #expect(full?.code == 7)
-            #expect(try vault.getString("name") == "value of a")
+            check(full?.code, equals: 7)
+            try check(vault.getString("name"), equals: "value of a")
             vault.lock()
             try vault.unlock(password: "P4sSw0rD1")
 
-            #expect(try container.delete(id: "a"))
-            #expect(try !container.exists(id: "a"))
+            try check(container.delete(id: "a"))
+            try check(!container.exists(id: "a"))
             let names = try FileManager.default.contentsOfDirectory(atPath: disk + "/vaults")
-            #expect(names.filter { $0.hasSuffix(".vault") }.count == 1)
+            check(names.filter { $0.hasSuffix(".vault") }.count, equals: 1)
         }
 
         @Test func `a vault that limits tries does not open while none can be counted`()
@@ -78,14 +76,14 @@ import TestSupport
             let vault = try container.vault(id: "limited")
             for password in ["wrong password", "P4sSw0rD1"] {
                 let error = dataVaultError { try vault.unlock(password: password) }
-                #expect(error?.code == 7)
-                #expect(error?.description.contains("No space left on device") == true)
-                #expect(error?.description.contains("free some space") == true)
-                #expect(error?.description.contains("new key") == false)
+                check(error?.code, equals: 7)
+                check(error?.description.contains("No space left on device"), equals: true)
+                check(error?.description.contains("free some space"), equals: true)
+                check(error?.description.contains("new key"), equals: false)
             }
             try ballast.remove()
             try vault.unlock(password: "P4sSw0rD1")
-            #expect(try vault.getString("name") == "value of limited")
+            try check(vault.getString("name"), equals: "value of limited")
         }
 
         @Test func `a vault on a read-only disk opens and can be read`() throws {
@@ -97,16 +95,16 @@ import TestSupport
                 usleep(10_000)
                 return try ChildProcess("mount", ["-o", "remount,ro", disk.directory.path]).status
             }.first { $0 == 0 }
-            try #require(status == 0)
+            try require(status == 0)
             let container = try Self.container(disk.directory.path)
             let vault = try container.vault(id: "a")
             try vault.unlock(password: "P4sSw0rD1")
-            #expect(try vault.getString("name") == "value of a")
-            #expect(vaultCode { try vault.setString("name", value: "other") } == 7)
+            try check(vault.getString("name"), equals: "value of a")
+            check(vaultCode { try vault.setString("name", value: "other") }, equals: 7)
             let limited = try container.vault(id: "limited")
             let error = dataVaultError { try limited.unlock(password: "P4sSw0rD1") }
-            #expect(error?.code == 7)
-            #expect(error?.description.contains("Read-only file system") == true)
+            check(error?.code, equals: 7)
+            check(error?.description.contains("Read-only file system"), equals: true)
             vault.lock()
         }
     }

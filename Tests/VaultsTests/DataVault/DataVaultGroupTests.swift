@@ -9,8 +9,7 @@ import TestSupport
 
     /// Programs of several users that share a vault through group permissions.
     @Suite(
-        .enabled(if: getuid() == 0, "needs root, to be other users in child processes"),
-        .timeLimit(.minutes(30)))
+        .enabled(if: getuid() == 0, "needs root, to be other users in child processes"))
     struct DataVaultGroupTests {
         let home: VaultHome
 
@@ -33,24 +32,24 @@ import TestSupport
                 let home = VaultHome(path: path)
                 let vault = try home.groupContainer().vault(id: "a")
                 try vault.unlock(password: "P4sSw0rD1")
-                #expect(try vault.getString("from 1") == "one")
+                try check(vault.getString("from 1"), equals: "one")
                 try vault.setString("from 2", value: "two")
                 // Including the log and its index.
                 let modes = try home.sharedModes()
-                #expect(modes.keys.contains { $0.hasSuffix("-wal") })
-                #expect(modes.keys.contains { $0.hasSuffix("-shm") })
-                for (name, mode) in modes { #expect(mode == 0o660, "\(name)") }
+                check(modes.keys.contains { $0.hasSuffix("-wal") })
+                check(modes.keys.contains { $0.hasSuffix("-shm") })
+                for (name, mode) in modes { check(mode, equals: 0o660, "\(name)") }
                 try vault.changePassword("P4sSw0rD2")
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(1)
                 let home = VaultHome(path: path)
                 let vault = try home.groupContainer().vault(id: "a")
-                #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+                check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 5)
                 try vault.unlock(password: "P4sSw0rD2")
-                #expect(try vault.getString("from 2") == "two")
-                #expect(try home.groupContainer().delete(id: "a"))
-                #expect(try home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
+                try check(vault.getString("from 2"), equals: "two")
+                try check(home.groupContainer().delete(id: "a"))
+                try check(home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
             }
         }
 
@@ -62,7 +61,7 @@ import TestSupport
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(3, isMember: false)
                 let home = VaultHome(path: path)
-                #expect(vaultCode { _ = try home.groupContainer() } == 4)
+                check(vaultCode { _ = try home.groupContainer() }, equals: 4)
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(1)
@@ -70,8 +69,8 @@ import TestSupport
                 let error = dataVaultError {
                     _ = try DataVaultContainer(directory: home.sharedDirectory)
                 }
-                #expect(error?.code == 4)
-                #expect(error?.description.contains("belongs to another user") == true)
+                check(error?.code, equals: 4)
+                check(error?.description.contains("belongs to another user"), equals: true)
             }
         }
 
@@ -89,8 +88,8 @@ import TestSupport
                     Users.become(number)
                     let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
                     let error = dataVaultError { try vault.unlock(password: "wrong password") }
-                    #expect(error?.code == 5)
-                    #expect(try vault.triesLeft == 3 - number)
+                    check(error?.code, equals: 5)
+                    try check(vault.triesLeft, equals: 3 - number)
                 }
             }
             try vault.setString("name", value: "value")
@@ -98,10 +97,11 @@ import TestSupport
                 Users.become(1)
                 let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
                 let error = dataVaultError { try vault.unlock(password: "wrong password") }
-                #expect(error?.isSelfDestructed == true)
+                check(error?.isSelfDestructed, equals: true)
             }
-            #expect(dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed == true)
-            #expect(try home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
+            check(
+                dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed, equals: true)
+            try check(home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
         }
 
         @Test func `members that start at the same time create one vault and lose nothing`()
@@ -131,7 +131,7 @@ import TestSupport
             for round in 1...rounds {
                 let vault = try home.groupContainer("\(round)").vault(id: "a")
                 try await vault.unlock(password: "P4sSw0rD1")
-                #expect(try vault.dataNames.count == 20, "round \(round)")
+                try check(vault.dataNames.count, equals: 20, "round \(round)")
             }
         }
 
@@ -162,7 +162,7 @@ import TestSupport
                     try vault.setString("name", value: "value")
                     try container.delete(id: "a")
                     let left = try home.sharedModes().keys.filter { $0.contains(".vault") }
-                    #expect(left == [])
+                    check(left, equals: [])
                 }
                 // Every other round starts over, so that kills also hit the very first steps.
                 if round.isMultiple(of: 2) {
@@ -177,11 +177,11 @@ import TestSupport
         {
             do { _ = try await home.groupContainer().create(id: "a", password: "P4sSw0rD1") }
             let names = try home.sharedModes().keys
-            let database = try #require(names.first { $0.hasSuffix(".vault") })
+            let database = try require(names.first { $0.hasSuffix(".vault") })
             for suffix in ["-wal", "-shm"] {
                 let path = home.sharedDirectory.path + "/" + database + suffix
-                try #require(FileManager.default.createFile(atPath: path, contents: nil))
-                try #require(chown(path, 64_001, Users.group) == 0 && chmod(path, 0o600) == 0)
+                try require(FileManager.default.createFile(atPath: path, contents: nil))
+                try require(chown(path, 64_001, Users.group) == 0 && chmod(path, 0o600) == 0)
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(2)
@@ -199,43 +199,43 @@ import TestSupport
             let path = try await {
                 _ = try await container.create(id: "a", password: "P4sSw0rD1")
                 let names = try home.sharedModes().keys
-                let name = try #require(names.first { $0.hasSuffix(".vault") })
+                let name = try require(names.first { $0.hasSuffix(".vault") })
                 return home.sharedDirectory.path + "/" + name
             }()
             let vault = try container.vault(id: "a")
             try await vault.unlock(password: "P4sSw0rD1")
             // As an administrator's `chmod -R` leaves it, with a log that no one has written to.
-            for suffix in ["", "-wal", "-shm"] { try #require(chmod(path + suffix, mode) == 0) }
+            for suffix in ["", "-wal", "-shm"] { try require(chmod(path + suffix, mode) == 0) }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(2)
                 let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
                 let error = dataVaultError { try vault.unlock(password: "P4sSw0rD1") }
-                #expect(error?.code == 6)
-                #expect(error?.description.contains("chmod") == true)
+                check(error?.code, equals: 6)
+                check(error?.description.contains("chmod"), equals: true)
             }
-            for suffix in ["", "-wal", "-shm"] { #expect(access(path + suffix, F_OK) == 0) }
+            for suffix in ["", "-wal", "-shm"] { check(access(path + suffix, F_OK), equals: 0) }
             try vault.setString("name", value: "value")
-            for suffix in ["", "-wal", "-shm"] { try #require(chmod(path + suffix, 0o660) == 0) }
+            for suffix in ["", "-wal", "-shm"] { try require(chmod(path + suffix, 0o660) == 0) }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(2)
                 let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
                 try vault.unlock(password: "P4sSw0rD1")
-                #expect(try vault.getString("name") == "value")
+                try check(vault.getString("name"), equals: "value")
                 try vault.setString("name", value: "of 2")
             }
-            #expect(try vault.getString("name") == "of 2")
+            try check(vault.getString("name"), equals: "of 2")
         }
 
         @Test func `a directory of another user or of a foreign group is refused`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let home = VaultHome(path: path)
-                try #require(chown(home.sharedDirectory.path, 64_003, Users.group) == 0)
+                try require(chown(home.sharedDirectory.path, 64_003, Users.group) == 0)
                 try Self.expectRefusal(as: 1, home, "belongs to another user")
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let home = VaultHome(path: path)
-                try #require(chown(home.sharedDirectory.path, 0, 64_003) == 0)
-                try #require(chmod(home.sharedDirectory.path, 0o2770) == 0)
+                try require(chown(home.sharedDirectory.path, 0, 64_003) == 0)
+                try require(chmod(home.sharedDirectory.path, 0o2770) == 0)
                 try Self.expectRefusal(
                     as: 1, home, "a group that does not include this process's user")
             }
@@ -246,21 +246,21 @@ import TestSupport
         ) throws {
             Users.become(user)
             let error = dataVaultError { _ = try home.groupContainer() }
-            #expect(error?.code == 4)
-            #expect(error?.description.contains(reason) == true)
+            check(error?.code, equals: 4)
+            check(error?.description.contains(reason), equals: true)
         }
 
         @Test(arguments: [0o700, 0o770, 0o2771, 0o2775, 0o3770, 0o2750] as [mode_t])
         func `a directory with another mode is refused, with advice`(_ mode: mode_t) throws {
             try Users.share(home.sharedDirectory, mode: mode)
             let error = dataVaultError { _ = try home.groupContainer() }
-            #expect(error?.code == 4)
-            #expect(error?.description.contains("with mode 2770") == true)
+            check(error?.code, equals: 4)
+            check(error?.description.contains("with mode 2770"), equals: true)
             let url = home.sharedDirectory
             let refusal = keyStoreError {
                 _ = try FileKeyStore(directory: url, sharedWithGroup: true)
             }
-            #expect(refusal?.kind == .refused)
+            check(refusal?.kind, equals: .refused)
         }
 
         @Test func `a key file of another group, or one that everyone can read, is refused`() throws
@@ -268,15 +268,15 @@ import TestSupport
             let keys = home.sharedDirectory
             let store = try FileKeyStore(directory: keys, sharedWithGroup: true)
             try store.store(.uniform(1), forName: "k")
-            let name = try #require(
+            let name = try require(
                 FileManager.default.contentsOfDirectory(atPath: keys.path).first)
             let path = "\(keys.path)/\(name)"
-            try #require(chmod(path, 0o664) == 0)
-            #expect(keyStoreError { _ = try store.read("k") }?.kind == .refused)
-            try #require(chmod(path, 0o660) == 0 && chown(path, 0, 0) == 0)
-            #expect(keyStoreError { _ = try store.read("k") }?.kind == .refused)
-            try #require(chown(path, 64_003, Users.group) == 0)
-            #expect(try store.read("k") == .uniform(1))
+            try require(chmod(path, 0o664) == 0)
+            check(keyStoreError { _ = try store.read("k") }?.kind, equals: .refused)
+            try require(chmod(path, 0o660) == 0 && chown(path, 0, 0) == 0)
+            check(keyStoreError { _ = try store.read("k") }?.kind, equals: .refused)
+            try require(chown(path, 64_003, Users.group) == 0)
+            try check(store.read("k"), equals: .uniform(1))
         }
 
         @Test func `an access group given as a path is a directory that a group shares`()
@@ -291,18 +291,18 @@ import TestSupport
                         _ = try DataVault.create(id: "a", password: "")
                     } else {
                         try DataVault.vault(id: "a").unlock(password: "")
-                        #expect(try DataVault.delete(id: "a"))
+                        try check(DataVault.delete(id: "a"))
                     }
                 }
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
-                #expect(vaultCode { try DataVault.setAccessGroup(path + "/missing") } == 6)
+                check(vaultCode { try DataVault.setAccessGroup(path + "/missing") }, equals: 6)
                 let open = URL(fileURLWithPath: path + "/open")
                 for mode in [0o777, 0o2777, 0o770, 0o700] as [mode_t] {
                     try Users.share(open, mode: mode)
-                    #expect(vaultCode { try DataVault.setAccessGroup(open.path) } == 4)
+                    check(vaultCode { try DataVault.setAccessGroup(open.path) }, equals: 4)
                 }
-                #expect(try FileManager.default.contentsOfDirectory(atPath: open.path) == [])
+                try check(FileManager.default.contentsOfDirectory(atPath: open.path), equals: [])
             }
         }
 
@@ -317,8 +317,8 @@ import TestSupport
                     chown(parent, owner, 0)
                     chmod(parent, mode)
                     let error = dataVaultError { try DataVault.setAccessGroup(shared.path) }
-                    #expect(error?.code == 4)
-                    #expect(error?.description.contains("must belong to root") == true)
+                    check(error?.code, equals: 4)
+                    check(error?.description.contains("must belong to root"), equals: true)
                 }
                 // Sticky, like /tmp.
                 chmod(parent, 0o1777)
@@ -345,8 +345,8 @@ import TestSupport
             var modes: [String: mode_t] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
                 var status = stat()
-                try #require(lstat("\(directory)/\(name)", &status) == 0)
-                #expect(status.st_gid == Users.group, "\(name)")
+                try require(lstat("\(directory)/\(name)", &status) == 0)
+                check(status.st_gid, equals: Users.group, "\(name)")
                 modes[name] = status.st_mode & 0o7777
             }
             return modes

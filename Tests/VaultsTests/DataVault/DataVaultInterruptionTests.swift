@@ -7,7 +7,6 @@ import TestSupport
 
 /// Password calls that are interrupted by a lock, a damaged file, or callers that bypass the lock
 /// file.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultInterruptionTests {
     let home: VaultHome
     let gate = Gate()
@@ -33,9 +32,9 @@ struct DataVaultInterruptionTests {
 
     @Test func `a lock during an unlock leaves the vault locked`() throws {
         let unlocked = code { [vault] in try vault.unlock(password: "P4sSw0rD1") }
-        #expect(unlocked == 8)
-        #expect(vault.isLocked)
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        check(unlocked, equals: 8)
+        check(vault.isLocked)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
         try vault.unlock(password: "P4sSw0rD1")
     }
 
@@ -45,8 +44,8 @@ struct DataVaultInterruptionTests {
         let changed = code { [vault] in
             try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
         }
-        #expect(changed == 8)
-        #expect(vault.isLocked)
+        check(changed, equals: 8)
+        check(vault.isLocked)
         try vault.unlock(password: "P4sSw0rD2")
     }
 
@@ -55,20 +54,20 @@ struct DataVaultInterruptionTests {
         let created = code { [container] in
             _ = try container.create(id: "a", password: "P4sSw0rD3")
         }
-        #expect(created == 8)
-        #expect(vault.isLocked)
+        check(created, equals: 8)
+        check(vault.isLocked)
         try vault.unlock(password: "P4sSw0rD3")
-        #expect(try vault.dataNames == [])
+        try check(vault.dataNames, equals: [])
     }
 
     @Test func `a password is not changed if the database cannot be opened`() throws {
-        let database = try #require(try home.databases().first)
+        let database = try require(home.databases().first)
         let bytes = try Data(contentsOf: database)
         for suffix in ["-wal", "-shm"] { unlink(database.path + suffix) }
         try Data(repeating: 1, count: bytes.count).write(to: database)
         let code = vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") }
-        #expect(code == 6)
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        check(code, equals: 6)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
         try bytes.write(to: database)
         try vault.unlock(password: "P4sSw0rD1")
     }
@@ -81,32 +80,32 @@ struct DataVaultInterruptionTests {
         let second = Answer { [vault] in try vault.unlock(password: "wrong password") }
         while gate.countOfWaiting < 2 { usleep(1000) }
         gate.open()
-        #expect([first.code, second.code] == [7, 5])
-        #expect(try container.records.read(vault.place)?.tries.count == 2)
+        check([first.code, second.code], equals: [7, 5])
+        try check(container.records.read(vault.place)?.tries.count, equals: 2)
     }
 
     @Test func `a record that another caller has stored is not overwritten`() throws {
-        var old = try #require(try container.records.read(vault.place))
+        var old = try require(container.records.read(vault.place))
         var new = old
         new.tries.count = 7
         try container.records.store(&new, vault.place)
-        #expect(vaultCode { try container.records.store(&old, vault.place) } == 7)
-        #expect(try container.records.read(vault.place)?.tries.count == 7)
+        check(vaultCode { try container.records.store(&old, vault.place) }, equals: 7)
+        try check(container.records.read(vault.place)?.tries.count, equals: 7)
         // A caller that stores the same record again counts as another caller, too.
-        var same = try #require(try container.records.read(vault.place))
+        var same = try require(container.records.read(vault.place))
         try container.records.store(&same, vault.place)
-        #expect(vaultCode { try container.records.requireStored(new, vault.place) } == 7)
+        check(vaultCode { try container.records.requireStored(new, vault.place) }, equals: 7)
     }
 
     @Test func `a missing lock file is created, and acquired without waiting`() throws {
         for access in [FileAccess.owner, .group] {
             let lock = ProcessLock(path: home.path + "/some.lock", access: access)
             let hadIt = try lock.held(patience: .zero) { true }
-            #expect(hadIt == true)
+            check(hadIt, equals: true)
             unlink(lock.path)
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: home.path)
-        #expect(names.filter { $0.hasPrefix("some") } == [])
+        check(names.filter { $0.hasPrefix("some") }, equals: [])
     }
 
     @Test func `a lock file that is replaced while a caller waits still has one holder at a time`()
@@ -137,8 +136,8 @@ struct DataVaultInterruptionTests {
         let new = waiter()
         usleep(100_000)
         first.open()
-        #expect([holder.code, old.code, new.code] == [nil, nil, nil])
-        #expect(most == 1)
+        check([holder.code, old.code, new.code], equals: [nil, nil, nil])
+        check(most, equals: 1)
     }
 
     #if os(Linux)
@@ -156,17 +155,17 @@ struct DataVaultInterruptionTests {
                 let vault = try strong.vault(id: "b")
                 let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
                     .split(separator: " ").first.flatMap { UInt($0) }
-                let size = try #require(pages) * UInt(sysconf(Int32(_SC_PAGESIZE)))
+                let size = try require(pages) * UInt(sysconf(Int32(_SC_PAGESIZE)))
                 let most = size + (400 << 20)
                 var limit = rlimit(rlim_cur: most, rlim_max: most)
-                try #require(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
+                try require(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
                 // At this cost, a new password cannot be set.
                 let changed = vaultCode {
                     try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
                 }
-                try #require(changed == 13)
+                try require(changed == 13)
                 try vault.unlock(password: "P4sSw0rD1")
-                try #require(try vault.dataNames == [])
+                try require(vault.dataNames == [])
             }
         }
     #endif

@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Kills at every moment of a vault's life.
-@Suite(.timeLimit(.minutes(60)))
 struct DataVaultKillTests {
     let home: VaultHome
 
@@ -40,10 +39,10 @@ struct DataVaultKillTests {
                 pwrite(file, [1], 1, 0)
                 SuddenDeath.now()
             }
-            let found = try #require(try container.records.read(vault.place)).tries.count
+            let found = try require(container.records.read(vault.place)).tries.count
             let wasAnswered = try Data(contentsOf: journal) == Data([1])
-            #expect(found == tries || found == tries + 1, "round \(round)")
-            if wasAnswered { #expect(found == tries + 1, "a free try, round \(round)") }
+            check(found == tries || found == tries + 1, "round \(round)")
+            if wasAnswered { check(found, equals: tries + 1, "a free try, round \(round)") }
             if !isEarly { moment.note(wasTooLate: wasAnswered) }
             if wasAnswered { answered += 1 }
             if found > tries { counted += 1 }
@@ -52,7 +51,7 @@ struct DataVaultKillTests {
         SuddenDeath.report(
             "kills of wrong unlocks: \(kills); \(counted) counted, of which \(answered) answered")
         try await vault.unlock(password: "P4sSw0rD1")
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
     }
 
     /// The operation on a vault during which its process is killed.
@@ -68,7 +67,7 @@ struct DataVaultKillTests {
         let whole = try subhome("whole")
         try Self.prepare(whole, work)
         try whole.run(work) { steps.count = $0 }
-        #expect(steps.count > 0)
+        check(steps.count > 0)
         for step in 1...steps.count {
             let home = try subhome("\(step)")
             try Self.prepare(home, work)
@@ -77,7 +76,7 @@ struct DataVaultKillTests {
                 try VaultHome(path: path).run(work) { if $0 == step { SuddenDeath.now() } }
                 SuddenDeath.now()
             }
-            try Self.check(home, work, "step \(step)")
+            try Self.verify(home, work, "step \(step)")
             try? FileManager.default.removeItem(at: home.url)
         }
     }
@@ -102,7 +101,7 @@ struct DataVaultKillTests {
             }
             let isDone = FileManager.default.fileExists(atPath: home.path + "/done")
             moment.note(wasTooLate: isDone)
-            let outcome = try Self.check(home, work, "round \(round)", isDone: isDone)
+            let outcome = try Self.verify(home, work, "round \(round)", isDone: isDone)
             outcomes[outcome + (isDone ? ", acknowledged" : ""), default: 0] += 1
             try? FileManager.default.removeItem(at: home.url)
         }
@@ -122,12 +121,12 @@ struct DataVaultKillTests {
 
     /// Checks what the next start of the program finds, and returns the outcome.
     @discardableResult
-    private static func check(
+    private static func verify(
         _ home: VaultHome, _ work: Work, _ comment: Comment, isDone: Bool = false
     ) throws -> String {
         let container = try home.container()
         let exists = try container.exists(id: "a")
-        #expect(try container.ids() == (exists ? ["a"] : []), comment)
+        try check(container.ids(), equals: (exists ? ["a"] : []), comment)
         var outcome = exists ? "there" : "not there"
         if exists {
             let vault = try container.vault(id: "a")
@@ -140,32 +139,32 @@ struct DataVaultKillTests {
             }
             if work == .changePassword {
                 outcome = isNew ? "new password" : "old password"
-                if isDone { #expect(isNew, comment) }
+                if isDone { check(isNew, comment) }
             }
             if work == .put {
-                let value = try #require(try vault.getString("changed"))
+                let value = try require(vault.getString("changed"))
                 let acknowledged =
                     (try? String(contentsOfFile: home.path + "/journal", encoding: .utf8))
                     .flatMap { Int($0) } ?? 0
-                #expect([acknowledged, acknowledged + 1].contains(Int(value)), comment)
+                check([acknowledged, acknowledged + 1].contains(Int(value)), comment)
                 outcome = value == "\(acknowledged)" ? "acknowledged value" : "next value"
             }
-            if work != .create { #expect(try vault.getString("kept") == "value", comment) }
-            if work == .create { #expect(try vault.dataNames == [], comment) }
-            if isDone { #expect(work != .delete && work != .selfDestruct, comment) }
+            if work != .create { try check(vault.getString("kept"), equals: "value", comment) }
+            if work == .create { try check(vault.dataNames, equals: [], comment) }
+            if isDone { check(work != .delete && work != .selfDestruct, comment) }
         } else {
-            #expect(work == .create || work == .delete || work == .selfDestruct, comment)
-            if isDone { #expect(work != .create, comment) }
+            check(work == .create || work == .delete || work == .selfDestruct, comment)
+            if isDone { check(work != .create, comment) }
         }
         // Whatever was left, the id can be used again.
         try container.delete(id: "a")
         let new = try container.create(id: "a", password: "P4sSw0rD3")
-        #expect(try new.dataNames == [], comment)
-        #expect(try home.databases().count == 1, comment)
+        try check(new.dataNames, equals: [], comment)
+        try check(home.databases().count, equals: 1, comment)
         new.lock()
-        #expect(
-            try !home.fileNames().contains { $0.contains("draft") }, comment)
-        #expect(try home.keyStore().names().count == 2, comment)
+        try check(
+            !home.fileNames().contains { $0.contains("draft") }, comment)
+        try check(home.keyStore().names().count, equals: 2, comment)
         return outcome
     }
 

@@ -5,7 +5,6 @@ import TestSupport
 
 @testable import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultLifecycleTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -17,45 +16,45 @@ struct DataVaultLifecycleTests {
 
     @Test func `deleting an unknown id leaves nothing`() throws {
         let before = try home.fileNames()
-        #expect(try !container.delete(id: "unknown"))
-        #expect(try home.fileNames() == before)
+        try check(!container.delete(id: "unknown"))
+        try check(home.fileNames(), equals: before)
     }
 
     @Test func `a vault is unlocked when created, locked when found again, and deleted once`()
         throws
     {
-        #expect(try !container.exists(id: "a"))
-        #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
+        try check(!container.exists(id: "a"))
+        check(vaultCode { _ = try container.vault(id: "a") }, equals: 3)
         var vault: DataVault? = try container.create(id: "a", password: "P4sSw0rD1")
-        #expect(vault?.isLocked == false)
-        #expect(vault?.id == "a")
+        check(vault?.isLocked, equals: false)
+        check(vault?.id, equals: "a")
         try vault?.setString("name", value: "value")
-        #expect(vaultCode { _ = try container.create(id: "a", password: "P4sSw0rD1") } == 1)
-        #expect(try container.exists(id: "a"))
-        #expect(try container.ids() == ["a"])
+        check(vaultCode { _ = try container.create(id: "a", password: "P4sSw0rD1") }, equals: 1)
+        try check(container.exists(id: "a"))
+        try check(container.ids(), equals: ["a"])
 
         vault = nil
         let found = try container.vault(id: "a")
-        #expect(found.isLocked)
+        check(found.isLocked)
         try found.unlock(password: "P4sSw0rD1")
-        #expect(try found.getString("name") == "value")
+        try check(found.getString("name"), equals: "value")
 
-        #expect(try container.delete(id: "a"))
-        #expect(try !container.delete(id: "a"))
-        #expect(try !container.exists(id: "a"))
-        #expect(try container.ids() == [])
-        #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
-        #expect(vaultCode { _ = try found.getString("name") } == 3)
-        #expect(vaultCode { try found.unlock(password: "P4sSw0rD1") } == 3)
-        #expect(try home.fileNames().allSatisfy { $0.hasSuffix(".lock") })
-        #expect(try home.keyStore().names() == ["datavault.device-key"])
+        try check(container.delete(id: "a"))
+        try check(!container.delete(id: "a"))
+        try check(!container.exists(id: "a"))
+        try check(container.ids(), equals: [])
+        check(vaultCode { _ = try container.vault(id: "a") }, equals: 3)
+        check(vaultCode { _ = try found.getString("name") }, equals: 3)
+        check(vaultCode { try found.unlock(password: "P4sSw0rD1") }, equals: 3)
+        try check(home.fileNames().allSatisfy { $0.hasSuffix(".lock") })
+        try check(home.keyStore().names(), equals: ["datavault.device-key"])
     }
 
     @Test func `a vault has one object, even in two containers`() throws {
         let vault = try container.create(id: "a", password: "")
-        #expect(try container.vault(id: "a") === vault)
-        #expect(try home.container().vault(id: "a") === vault)
-        #expect(try container.create(id: "b", password: "") !== vault)
+        try check(container.vault(id: "a") === vault)
+        try check(home.container().vault(id: "a") === vault)
+        try check(container.create(id: "b", password: "") !== vault)
     }
 
     @Test func `a vault created again under an id has nothing of the old one`() throws {
@@ -64,10 +63,10 @@ struct DataVaultLifecycleTests {
         let sealed = try old.encrypt(Data("old".utf8))
         try container.delete(id: "a")
         let new = try container.create(id: "a", password: "P4sSw0rD2")
-        #expect(new === old)
-        #expect(try new.dataNames == [])
-        #expect(vaultCode { _ = try new.decrypt(sealed) } == 6)
-        #expect(try home.databases().count == 1)
+        check(new === old)
+        try check(new.dataNames, equals: [])
+        check(vaultCode { _ = try new.decrypt(sealed) }, equals: 6)
+        try check(home.databases().count, equals: 1)
     }
 
     static let ids = [
@@ -86,26 +85,27 @@ struct DataVaultLifecycleTests {
         }
         for (number, id) in Self.ids.enumerated() {
             let vault = try container.vault(id: id)
-            #expect(vault.id.utf8.elementsEqual(id.utf8))
+            check(vault.id.utf8.elementsEqual(id.utf8))
             try vault.unlock(password: "")
-            #expect(try vault.getString("number") == "\(number)")
+            try check(vault.getString("number"), equals: "\(number)")
         }
         let found = try container.ids().map { Array($0.utf8) }
-        #expect(Set(found) == Set(Self.ids.map { Array($0.utf8) }))
-        #expect(found.count == Self.ids.count)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).sorted() == before)
-        for id in Self.ids { #expect(try container.delete(id: id)) }
-        #expect(try container.ids() == [])
+        check(Set(found), equals: Set(Self.ids.map { Array($0.utf8) }))
+        check(found.count, equals: Self.ids.count)
+        try check(
+            FileManager.default.contentsOfDirectory(atPath: home.path).sorted(), equals: before)
+        for id in Self.ids { try check(container.delete(id: id)) }
+        try check(container.ids(), equals: [])
     }
 
     @Test func `an id of 0 or 256 bytes is refused by every call`() throws {
         for (id, code) in [("", 4), (String(repeating: "x", count: 256), 9)] {
-            #expect(vaultCode { _ = try container.create(id: id, password: "") } == code)
-            #expect(vaultCode { _ = try container.vault(id: id) } == code)
-            #expect(vaultCode { _ = try container.delete(id: id) } == code)
-            #expect(vaultCode { _ = try container.exists(id: id) } == code)
+            check(vaultCode { _ = try container.create(id: id, password: "") }, equals: code)
+            check(vaultCode { _ = try container.vault(id: id) }, equals: code)
+            check(vaultCode { _ = try container.delete(id: id) }, equals: code)
+            check(vaultCode { _ = try container.exists(id: id) }, equals: code)
         }
-        #expect(try home.fileNames() == [])
+        try check(home.fileNames(), equals: [])
     }
 
     @Test func `a database whose keys were lost is reported to exist, refused, and deleted`() throws
@@ -114,19 +114,19 @@ struct DataVaultLifecycleTests {
         let keys = home.url.appendingPathComponent("keys")
         try FileManager.default.removeItem(at: keys)
         let container = try home.container()
-        #expect(try container.exists(id: "a"))
-        #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 1)
+        try check(container.exists(id: "a"))
+        check(vaultCode { _ = try container.create(id: "a", password: "") }, equals: 1)
         // Nor is a key created that could never open the rest of the directory.
         let other = dataVaultError { _ = try container.create(id: "b", password: "") }
-        #expect(other?.code == 6)
-        #expect(other?.description.contains("the key store was lost") == true)
-        #expect(try home.keyStore().names() == [])
+        check(other?.code, equals: 6)
+        check(other?.description.contains("the key store was lost"), equals: true)
+        try check(home.keyStore().names(), equals: [])
         let error = dataVaultError { _ = try container.vault(id: "a") }
-        #expect(error?.code == 6)
-        #expect(error?.cause as? KeyStoreError == .notFound(name: "datavault.id.a"))
-        #expect(try container.delete(id: "a"))
-        #expect(try !container.exists(id: "a"))
-        #expect(try home.databases() == [])
+        check(error?.code, equals: 6)
+        check(error?.cause as? KeyStoreError, equals: .notFound(name: "datavault.id.a"))
+        try check(container.delete(id: "a"))
+        try check(!container.exists(id: "a"))
+        try check(home.databases(), equals: [])
         _ = try container.create(id: "a", password: "")
     }
 
@@ -135,17 +135,17 @@ struct DataVaultLifecycleTests {
         let store = try home.keyStore()
         let key = try store.read("datavault.device-key")
         try store.remove("datavault.device-key")
-        #expect(vaultCode { _ = try container.vault(id: "a") } == 6)
-        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 6)
-        #expect(try store.names() == ["datavault.id.a"])
-        #expect(try container.exists(id: "a"))
-        #expect(try container.ids() == ["a"])
+        check(vaultCode { _ = try container.vault(id: "a") }, equals: 6)
+        check(vaultCode { _ = try container.create(id: "b", password: "") }, equals: 6)
+        try check(store.names(), equals: ["datavault.id.a"])
+        try check(container.exists(id: "a"))
+        try check(container.ids(), equals: ["a"])
         // The key is restored from a backup.
         try store.store(key, forName: "datavault.device-key")
         try container.vault(id: "a").unlock(password: "")
         try store.remove("datavault.device-key")
-        #expect(try container.delete(id: "a"))
-        #expect(try home.databases() == [])
+        try check(container.delete(id: "a"))
+        try check(home.databases(), equals: [])
         _ = try container.create(id: "a", password: "")
     }
 
@@ -154,20 +154,20 @@ struct DataVaultLifecycleTests {
         let container = try home.container(store)
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         store.isLocked = true
-        #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 6)
-        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 6)
-        #expect(vaultCode { _ = try container.vault(id: "a") } == 6)
-        #expect(vaultCode { _ = try container.exists(id: "b") } == 6)
-        #expect(vaultCode { _ = try container.ids() } == 6)
-        #expect(vaultCode { _ = try container.delete(id: "a") } == 7)
-        #expect(try vault.getString("name") == nil)
+        check(vaultCode { _ = try container.create(id: "a", password: "") }, equals: 6)
+        check(vaultCode { _ = try container.create(id: "b", password: "") }, equals: 6)
+        check(vaultCode { _ = try container.vault(id: "a") }, equals: 6)
+        check(vaultCode { _ = try container.exists(id: "b") }, equals: 6)
+        check(vaultCode { _ = try container.ids() }, equals: 6)
+        check(vaultCode { _ = try container.delete(id: "a") }, equals: 7)
+        try check(vault.getString("name") == nil)
         vault.lock()
-        #expect(vaultCode { _ = try vault.getString("name") } == 8)
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 6)
+        check(vaultCode { _ = try vault.getString("name") }, equals: 8)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 6)
         store.isLocked = false
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.triesLeft == nil)
-        #expect(try container.ids() == ["a"])
+        try check(vault.triesLeft == nil)
+        try check(container.ids(), equals: ["a"])
     }
 
     @Test func `vaults of an earlier installation have keys but no file`() throws {
@@ -175,29 +175,29 @@ struct DataVaultLifecycleTests {
         try FileManager.default.removeItem(at: home.directory)
         let container = try home.container()
         _ = try container.create(id: "new", password: "")
-        #expect(try container.ids() == ["new", "old"])
-        #expect(try container.idsOfEarlierInstallation() == ["old"])
-        #expect(vaultCode { _ = try container.create(id: "old", password: "") } == 1)
-        #expect(vaultCode { try container.vault(id: "old").unlock(password: "P4sSw0rD1") } == 6)
+        try check(container.ids(), equals: ["new", "old"])
+        try check(container.idsOfEarlierInstallation(), equals: ["old"])
+        check(vaultCode { _ = try container.create(id: "old", password: "") }, equals: 1)
+        check(vaultCode { try container.vault(id: "old").unlock(password: "P4sSw0rD1") }, equals: 6)
         for id in try container.idsOfEarlierInstallation() { try container.delete(id: id) }
         _ = try container.create(id: "old", password: "")
-        #expect(try container.idsOfEarlierInstallation() == [])
+        try check(container.idsOfEarlierInstallation(), equals: [])
     }
 
     @Test func `the list of ids is complete and has no false name`() throws {
         let ids = ["x", "y"].map { String(repeating: $0, count: 250) } + ["short"]
         for id in ids { _ = try container.create(id: id, password: "") }
-        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        try check(container.ids(), equals: ["short"] + ids.prefix(2))
         let store = try home.keyStore()
         let names = try store.names().filter { $0.hasPrefix("datavault.hash.") }
-        #expect(names.count == 2)
+        check(names.count, equals: 2)
         // A damaged record's id is still listed if the record's name contains it.
         try store.store(.random(count: 100), forName: "datavault.id.short")
-        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        try check(container.ids(), equals: ["short"] + ids.prefix(2))
         try store.store(try store.read(names[1]), forName: names[0])
-        #expect(vaultCode { _ = try container.ids() } == 6)
-        for id in ids { #expect(try container.delete(id: id)) }
-        #expect(try container.ids() == [])
+        check(vaultCode { _ = try container.ids() }, equals: 6)
+        for id in ids { try check(container.delete(id: id)) }
+        try check(container.ids(), equals: [])
     }
 
     @Test func `files are private to the user, named without the id, and not plaintext`() throws {
@@ -206,38 +206,38 @@ struct DataVaultLifecycleTests {
         try vault.setValue("data", value: Marker.blob)
         vault.lock()
         try vault.unlock(password: Marker.text)
-        #expect(try !home.fileNames().contains { $0.contains(Marker.text) })
-        #expect(try Marker.places(in: [home.directory.path]) == [])
-        #expect(try home.fileNames().count == 5)
+        try check(!home.fileNames().contains { $0.contains(Marker.text) })
+        try check(Marker.places(in: [home.directory.path]), equals: [])
+        try check(home.fileNames().count, equals: 5)
         for name in try home.fileNames() {
             var status = stat()
-            #expect(lstat(home.directory.path + "/" + name, &status) == 0)
-            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+            check(lstat(home.directory.path + "/" + name, &status), equals: 0)
+            check(status.st_mode & 0o777, equals: 0o600, "\(name)")
         }
     }
 
     @Test func `a directory that others can write to is refused`() throws {
         _ = chmod(home.directory.path, 0o777)
-        #expect(vaultCode { _ = try home.container() } == 4)
-        let web = try #require(URL(string: "https://example.org"))
-        #expect(vaultCode { _ = try DataVaultContainer(directory: web) } == 4)
+        check(vaultCode { _ = try home.container() }, equals: 4)
+        let web = try require(URL(string: "https://example.org"))
+        check(vaultCode { _ = try DataVaultContainer(directory: web) }, equals: 4)
     }
 
     @Test func `a symbolic link in place of a lock file is not followed`() throws {
         _ = try container.create(id: "a", password: "")
         let names = try home.fileNames()
         let locks = names.filter { $0.hasSuffix(".lock") }
-        #expect(locks.count == 2)
+        check(locks.count, equals: 2)
         for lock in locks {
             let path = home.directory.path + "/" + lock
             let target = home.path + "/target"
             unlink(path)
             symlink(target, path)
-            #expect(vaultCode { _ = try container.delete(id: "a") } == 7)
-            #expect(access(target, F_OK) != 0)
+            check(vaultCode { _ = try container.delete(id: "a") }, equals: 7)
+            check(access(target, F_OK) != 0)
             unlink(path)
         }
-        #expect(try container.delete(id: "a"))
+        try check(container.delete(id: "a"))
     }
 
     #if os(Linux)
@@ -251,48 +251,48 @@ struct DataVaultLifecycleTests {
             setenv("XDG_DATA_HOME", path, 1)
             _ = try DataVault.create(id: "unnamed", password: "")
             try DataVault.setApplicationName("org.example.notes")
-            #expect(try DataVault.ids() == [])
+            try check(DataVault.ids(), equals: [])
             _ = try DataVault.create(id: "named", password: "")
-            #expect(
+            check(
                 FileManager.default.fileExists(atPath: path + "/org.example.notes/DataVaults/Keys"))
             // The program was renamed: its earlier name has the vaults.
             try DataVault.setApplicationName(ProcessInfo.processInfo.processName)
-            #expect(try DataVault.ids() == ["unnamed"])
+            try check(DataVault.ids(), equals: ["unnamed"])
             try DataVault.setApplicationName("org.example.notes")
-            #expect(try DataVault.ids() == ["named"])
+            try check(DataVault.ids(), equals: ["named"])
             for name in ["", ".", "..", ".hidden", "a/b", "a\0b"] {
-                #expect(vaultCode { try DataVault.setApplicationName(name) } == 4)
+                check(vaultCode { try DataVault.setApplicationName(name) }, equals: 4)
             }
             let long = String(repeating: "n", count: 256)
-            #expect(vaultCode { try DataVault.setApplicationName(long) } == 9)
+            check(vaultCode { try DataVault.setApplicationName(long) }, equals: 9)
         }
 
         @Test func `the guide's calls use this program's vaults, or shared ones`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 setenv("XDG_DATA_HOME", path, 1)
-                try #require(try DataVault.dataVaultIds() == [])
+                try require(DataVault.dataVaultIds() == [])
                 let vault = try DataVault.createVault("a", password: "")
-                try #require(try DataVault.getVault("a") === vault)
-                try #require(try DataVault.vaultExists("a"))
+                try require(DataVault.getVault("a") === vault)
+                try require(DataVault.vaultExists("a"))
                 let found = try FileManager.default.subpathsOfDirectory(atPath: path)
-                try #require(found.contains { $0.hasSuffix("/DataVaults/Keys") })
+                try require(found.contains { $0.hasSuffix("/DataVaults/Keys") })
                 try DataVault.setAccessGroup("org.example.suite")
-                try #require(try !DataVault.vaultExists("a"))
+                try require(!DataVault.vaultExists("a"))
                 _ = try DataVault.createVault("b", password: "")
-                try #require(try DataVault.ids() == ["b"])
-                try #require(
+                try require(DataVault.ids() == ["b"])
+                try require(
                     FileManager.default.fileExists(
                         atPath: path + "/org.example.suite/SharedDataVaults"))
                 // The vault from before the switch is unaffected.
                 try vault.setString("name", value: "value")
                 vault.lock()
                 try vault.unlock("")
-                try #require(try vault.getString("name") == "value")
+                try require(vault.getString("name") == "value")
                 nonisolated(unsafe) var destroyed: [String] = []
                 DataVault.onDestruction = { destroyed.append($0.id) }
-                try #require(try DataVault.deleteVault("b"))
-                try #require(try !DataVault.deleteVault("b"))
-                try #require(destroyed == ["b"])
+                try require(DataVault.deleteVault("b"))
+                try require(!DataVault.deleteVault("b"))
+                try require(destroyed == ["b"])
                 for group in ["", "a/b", ".hidden"] {
                     #expect(throws: DataVaultError.self) { try DataVault.setAccessGroup(group) }
                 }

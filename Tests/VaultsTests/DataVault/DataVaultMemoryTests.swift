@@ -9,7 +9,7 @@ import TestSupport
 
     /// Tests of what remains of a data vault's values, password and keys in memory, each in a
     /// separate process.
-    @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
+    @Suite(.enabled(if: !Sanitizer.isPresent))
     struct DataVaultMemoryTests {
         let home: VaultHome
 
@@ -25,12 +25,12 @@ import TestSupport
                 var used: [Int: Int] = [:]
                 try Letters.read(vault, counting: &used)
                 // The search finds neighbours while the vault is unlocked.
-                #expect(used.values.reduce(0, +) > 20)
+                check(used.values.reduce(0, +) > 20)
                 vault.lock()
                 for index in 0..<Letters.count {
-                    #expect(try Letters.needle(index).countInProcess() == 0, "value \(index)")
+                    try check(Letters.needle(index).countInProcess(), equals: 0, "value \(index)")
                 }
-                #expect(try Letters.needle(Letters.blob).countInProcess() == 0, "blob")
+                try check(Letters.needle(Letters.blob).countInProcess(), equals: 0, "blob")
             }
         }
 
@@ -40,7 +40,7 @@ import TestSupport
                 try Letters.write(vault)
                 vault.lock()
                 for index in [Letters.blob, 501, 502, 3] {
-                    #expect(try Letters.needle(index).countInProcess() == 0, "value \(index)")
+                    try check(Letters.needle(index).countInProcess(), equals: 0, "value \(index)")
                 }
             }
         }
@@ -49,10 +49,10 @@ import TestSupport
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let vault = try VaultHome(path: path).realContainer().vault(id: "b")
                 let needles = try Letters.unlock(vault)
-                for needle in needles { #expect(try needle.countInProcess() > 0) }
+                for needle in needles { try check(needle.countInProcess() > 0) }
                 vault.lock()
                 let password = Letters.needle(Letters.password)
-                for needle in needles + [password] { #expect(try needle.countInProcess() == 0) }
+                for needle in needles + [password] { try check(needle.countInProcess(), equals: 0) }
             }
         }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultPasswordTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -17,33 +17,35 @@ struct DataVaultPasswordTests {
     }
 
     @Test func `changing the password of an unlocked vault changes one record`() throws {
-        #expect(vaultCode { try vault.changePassword("P4sSw0rD2") } == 8)
+        check(vaultCode { try vault.changePassword("P4sSw0rD2") }, equals: 8)
         try vault.unlock(password: "P4sSw0rD1")
         let sealed = try vault.encrypt(Data("text".utf8))
-        let database = try #require(try home.databases().first)
+        let database = try require(home.databases().first)
         let before = try Data(contentsOf: database)
-        #expect(vaultCode { try vault.changePassword("short") } == 51)
+        check(vaultCode { try vault.changePassword("short") }, equals: 51)
         try vault.changePassword("P4sSw0rD2")
-        #expect(!vault.isLocked)
-        #expect(try Data(contentsOf: database) == before)
+        check(!vault.isLocked)
+        try check(Data(contentsOf: database), equals: before)
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 5)
         try vault.unlock(password: "P4sSw0rD2")
-        #expect(try vault.getString("name") == "value")
-        #expect(try vault.decrypt(sealed) == Data("text".utf8))
+        try check(vault.getString("name"), equals: "value")
+        try check(vault.decrypt(sealed), equals: Data("text".utf8))
     }
 
     @Test func `changePassword with the old password unlocks, and checks the new one first`() throws
     {
-        #expect(
-            vaultCode { try vault.changePassword("wrong password", newPassword: "short") } == 51)
-        #expect(try vault.triesLeft == 3)
-        #expect(
-            vaultCode { try vault.changePassword("wrong password", newPassword: "P4sSw0rD2") } == 5)
-        #expect(vault.isLocked)
-        #expect(try vault.triesLeft == 2)
+        check(
+            vaultCode { try vault.changePassword("wrong password", newPassword: "short") },
+            equals: 51)
+        try check(vault.triesLeft, equals: 3)
+        check(
+            vaultCode { try vault.changePassword("wrong password", newPassword: "P4sSw0rD2") },
+            equals: 5)
+        check(vault.isLocked)
+        try check(vault.triesLeft, equals: 2)
         try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
-        #expect(!vault.isLocked)
+        check(!vault.isLocked)
         try vault.changePassword("P4sSw0rD2", newPassword: "P4sSw0rD3")
         vault.lock()
         try vault.unlock(password: "P4sSw0rD3")
@@ -52,13 +54,13 @@ struct DataVaultPasswordTests {
     @Test func `a password can be changed to the default one and back`() throws {
         try vault.changePassword("P4sSw0rD1", newPassword: "")
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 5)
         try vault.unlock(password: nil as String?)
         try vault.changePassword("P4sSw0rD4")
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "") } == 5)
+        check(vaultCode { try vault.unlock(password: "") }, equals: 5)
         try vault.unlock(password: SecretBytes(utf8: "P4sSw0rD4"))
-        #expect(try vault.getString("name") == "value")
+        try check(vault.getString("name"), equals: "value")
     }
 
     @Test func `a key wrapped with weaker parameters is wrapped again at today's cost`()
@@ -68,23 +70,23 @@ struct DataVaultPasswordTests {
         let weak = try home.realContainer()
         let vault = try await weak.create(id: "a", password: "P4sSw0rD1")
         try vault.setString("name", value: "value")
-        #expect(try weak.records.read(vault.place)?.keys?.records[0].needsUpgrade == true)
+        try check(weak.records.read(vault.place)?.keys?.records[0].needsUpgrade, equals: true)
         let other = try DataVaultContainer(
             directory: home.directory, keyStore: home.keyStore(), parameters: .default)
-        var record = try #require(try other.records.read(vault.place))
+        var record = try require(other.records.read(vault.place))
         #expect(throws: DataVaultError.self) {
             _ = try other.records.check(
                 SecretBytes(utf8: "wrong password"), of: &record, vault.place)
         }
         let password = SecretBytes(utf8: "P4sSw0rD1")
         _ = try other.records.check(password, of: &record, vault.place)
-        #expect(record.keys?.records[0].needsUpgrade == true)
+        check(record.keys?.records[0].needsUpgrade, equals: true)
         _ = try other.records.check(password, of: &record, vault.place, upgrading: true)
-        #expect(record.keys?.records[0].needsUpgrade == false)
-        #expect(try other.records.read(vault.place)?.tries.count == 0)
+        check(record.keys?.records[0].needsUpgrade, equals: false)
+        try check(other.records.read(vault.place)?.tries.count, equals: 0)
         vault.lock()
         try await vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.getString("name") == "value")
+        try check(vault.getString("name"), equals: "value")
     }
 
     @Test func `the asynchronous calls do the same, and a cancelled one does not count as a try`()
@@ -94,20 +96,20 @@ struct DataVaultPasswordTests {
             try await vault.unlock(password: "wrong password")
             Issue.record("it was unlocked")
         } catch DataVaultError.invalidPassword(let triesLeft) {
-            #expect(triesLeft == 2)
+            check(triesLeft, equals: 2)
         }
         let cancelled = Task { [vault] in
             withUnsafeCurrentTask { $0?.cancel() }
             try await vault.unlock(password: "wrong password")
         }
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(try vault.triesLeft == 2)
+        try check(vault.triesLeft, equals: 2)
         try await vault.unlock(password: "P4sSw0rD1")
         try await vault.changePassword("P4sSw0rD2")
         try await vault.changePassword("P4sSw0rD2", newPassword: "P4sSw0rD3")
         vault.lock()
         try await vault.unlock("P4sSw0rD3")
         let other = try await container.create(id: "b", password: "P4sSw0rD1")
-        #expect(!other.isLocked)
+        check(!other.isLocked)
     }
 }

@@ -7,7 +7,6 @@ import VaultsTestKit
 @testable import SecureKeys
 @testable import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultPolicyTests {
     typealias Policy = DataVaultPasswordPolicy
 
@@ -21,10 +20,10 @@ struct DataVaultPolicyTests {
 
     @Test func `the defaults match the original's`() {
         let policy = DVPasswordPolicy()
-        #expect(policy.isDefaultPolicy && policy.defaultPasswordAllowed && policy.minLength == 8)
-        #expect(!policy.hasDigits && !policy.hasUpper && !policy.hasLower && !policy.hasSpecial)
-        #expect(policy.expirationDays == 0 && policy.minUniqueChars == 0)
-        #expect(policy.lockTimeout == 0 && policy.retryLimit == 0)
+        check(policy.isDefaultPolicy && policy.defaultPasswordAllowed && policy.minLength == 8)
+        check(!policy.hasDigits && !policy.hasUpper && !policy.hasLower && !policy.hasSpecial)
+        check(policy.expirationDays == 0 && policy.minUniqueChars == 0)
+        check(policy.lockTimeout == 0 && policy.retryLimit == 0)
     }
 
     /// A single rule, with passwords and the error code of each; nil for none.
@@ -81,16 +80,17 @@ struct DataVaultPolicyTests {
         var policy = Policy()
         rule.set(&policy)
         for (number, (password, code)) in rule.codes.enumerated() {
-            #expect(
-                vaultCode { try policy.check(password) } == code, "\(password.debugDescription)")
-            #expect(
-                vaultCode { try policy.check(SecretBytes(utf8: password)) } == code,
+            check(
+                vaultCode { try policy.check(password) }, equals: code,
+                "\(password.debugDescription)")
+            check(
+                vaultCode { try policy.check(SecretBytes(utf8: password)) }, equals: code,
                 "\(password.debugDescription)")
             let created = vaultCode {
                 _ = try container.create(id: "\(number)", password: password, policy: policy)
             }
-            #expect(created == code)
-            #expect(try container.exists(id: "\(number)") == (code == nil))
+            check(created, equals: code)
+            try check(container.exists(id: "\(number)"), equals: (code == nil))
         }
     }
 
@@ -107,7 +107,7 @@ struct DataVaultPolicyTests {
         ])
         let vault = try container.create(id: "a", password: password)
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "\u{fffd}\u{fffd}(abcdef") } == 5)
+        check(vaultCode { try vault.unlock(password: "\u{fffd}\u{fffd}(abcdef") }, equals: 5)
         try vault.unlock(password: password)
     }
 
@@ -120,29 +120,31 @@ struct DataVaultPolicyTests {
         var policy = try vault.passwordPolicy
         policy.hasSpecial = true
         try vault.setPasswordPolicy(policy)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 55)
-        #expect(vault.isLocked)
-        #expect(vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") } == 55)
-        #expect(vault.isLocked)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 55)
+        check(vault.isLocked)
+        check(
+            vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") },
+            equals: 55)
+        check(vault.isLocked)
         try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD#")
-        #expect(try vault.getString("name") == "value")
+        try check(vault.getString("name"), equals: "value")
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 5)
         try vault.unlock(password: "P4sSw0rD#")
     }
 
     @Test func `the default password is refused at the next unlock once it is disallowed`() throws {
         let vault = try container.create(id: "a", password: "")
-        #expect(try vault.isDefaultPasswordUsed && vault.defaultPasswordUsed)
+        try check(vault.isDefaultPasswordUsed && vault.defaultPasswordUsed)
         vault.lock()
         var policy = try vault.passwordPolicy
         policy.defaultPasswordAllowed = false
         try vault.setPasswordPolicy(policy)
-        #expect(vaultCode { try vault.unlock(password: "") } == 50)
-        #expect(vaultCode { try vault.changePassword("", newPassword: "") } == 50)
+        check(vaultCode { try vault.unlock(password: "") }, equals: 50)
+        check(vaultCode { try vault.changePassword("", newPassword: "") }, equals: 50)
         try vault.changePassword("", newPassword: "P4sSw0rD1")
-        #expect(try !vault.isDefaultPasswordUsed)
+        try check(!vault.isDefaultPasswordUsed)
     }
 
     @Test func `a password expires the given number of days after it was set`() throws {
@@ -154,18 +156,20 @@ struct DataVaultPolicyTests {
         try vault.unlock(password: "P4sSw0rD1")
         vault.lock()
         home.date.advance(days: 0.2)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 57)
-        #expect(vault.isLocked)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 57)
+        check(vault.isLocked)
         // The new password must be different.
-        #expect(vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1") } == 4)
-        #expect(vault.isLocked)
+        check(
+            vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1") }, equals: 4
+        )
+        check(vault.isLocked)
         try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD3")
-        #expect(!vault.isLocked)
+        check(!vault.isLocked)
         home.date.advance(days: 31)
         // An unlocked vault stays unlocked.
-        #expect(try vault.getString("name") == nil)
-        #expect(vaultCode { try vault.changePassword("P4sSw0rD3") } == 4)
+        try check(vault.getString("name") == nil)
+        check(vaultCode { try vault.changePassword("P4sSw0rD3") }, equals: 4)
         try vault.changePassword("P4sSw0rD2")
         // A password that has not expired may be set again.
         try vault.changePassword("P4sSw0rD2")
@@ -187,23 +191,23 @@ struct DataVaultPolicyTests {
         var policy = Policy()
         (policy.expirationDays, policy.lockTimeout, policy.retryLimit) = (30, 60, 5)
         let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
-        #expect(try vault.passwordPolicy == policy)
+        try check(vault.passwordPolicy, equals: policy)
         vault.lock()
         var seen = try vault.passwordPolicy
-        #expect(seen.expirationDays == nil && seen.lockTimeout == nil && seen.retryLimit == 5)
+        check(seen.expirationDays == nil && seen.lockTimeout == nil && seen.retryLimit == 5)
         seen.retryLimit = 7
         // The vault is unlocked before the policy is set.
         try vault.unlock(password: "P4sSw0rD1")
         try vault.setPasswordPolicy(seen)
-        #expect(try vault.passwordPolicy.expirationDays == 30)
-        #expect(try vault.passwordPolicy.lockTimeout == 60)
+        try check(vault.passwordPolicy.expirationDays, equals: 30)
+        try check(vault.passwordPolicy.lockTimeout, equals: 60)
         home.clock.advance(by: .seconds(60))
-        #expect(vault.isLocked)
+        check(vault.isLocked)
         seen.lockTimeout = 1
         try vault.setPasswordPolicy(seen)
         try vault.unlock(password: "P4sSw0rD1")
         policy.retryLimit = 7
-        #expect(try vault.passwordPolicy == policy)
+        try check(vault.passwordPolicy, equals: policy)
     }
 
     @Test func `numbers out of a rule's range are refused`() throws {
@@ -216,16 +220,16 @@ struct DataVaultPolicyTests {
             for number in [-1, .min, .max, 1 << 31] {
                 var policy = Policy()
                 rule(&policy, number)
-                #expect(vaultCode { try vault.setPasswordPolicy(policy) } == 4)
+                check(vaultCode { try vault.setPasswordPolicy(policy) }, equals: 4)
                 let created = vaultCode {
                     _ = try container.create(id: "b", password: "", policy: policy)
                 }
-                #expect(created == 4)
+                check(created, equals: 4)
             }
             var policy = Policy()
             rule(&policy, Int(Int32.max))
             try vault.setPasswordPolicy(policy)
-            #expect(try vault.passwordPolicy == policy)
+            try check(vault.passwordPolicy, equals: policy)
             try vault.setPasswordPolicy(Policy())
         }
     }
@@ -236,7 +240,7 @@ struct DataVaultPolicyTests {
         var policy = Policy()
         for seconds in [-1, 86_401, .max] {
             policy.retryDelay = seconds
-            #expect(vaultCode { try vault.setPasswordPolicy(policy) } == 4)
+            check(vaultCode { try vault.setPasswordPolicy(policy) }, equals: 4)
         }
         policy.retryDelay = 86_400
         try vault.setPasswordPolicy(policy)
@@ -253,10 +257,11 @@ struct DataVaultPolicyTests {
         let vault = try container.create(id: "a", password: "p\u{e4}ssword", policy: policy)
         vault.lock()
         home.date.advance(days: 2)
-        #expect(vaultCode { try vault.unlock(password: "p\u{e4}ssword") } == 57)
+        check(vaultCode { try vault.unlock(password: "p\u{e4}ssword") }, equals: 57)
         for spelling in ["p\u{e4}ssword", "pa\u{308}ssword"] {
-            #expect(
-                vaultCode { try vault.changePassword("p\u{e4}ssword", newPassword: spelling) } == 4)
+            check(
+                vaultCode { try vault.changePassword("p\u{e4}ssword", newPassword: spelling) },
+                equals: 4)
         }
         try vault.changePassword("p\u{e4}ssword", newPassword: "password")
     }
@@ -268,15 +273,16 @@ struct DataVaultPolicyTests {
         var expected = Policy()
         expected.hasDigits = true
         expected.retryLimit = 10
-        #expect(some.completed(by: Policy()) == expected)
-        #expect(some.expirationDays == nil)
+        check(some.completed(by: Policy()), equals: expected)
+        check(some.expirationDays == nil)
         #expect(throws: DecodingError.self) {
             try decoder.decode(Policy.self, from: Data(#"{"hasDigits": 1.5}"#.utf8))
         }
         expected.retryDelay = 60
         expected.lockTimeout = nil
         expected.expirationDays = 90
-        #expect(try decoder.decode(Policy.self, from: JSONEncoder().encode(expected)) == expected)
+        try check(
+            decoder.decode(Policy.self, from: JSONEncoder().encode(expected)), equals: expected)
     }
 
     @Test func `a password of a million characters is checked in a second`() throws {
@@ -286,15 +292,15 @@ struct DataVaultPolicyTests {
         policy.minUniqueChars = 20_000
         let start = ThreadTime.now
         try policy.check(password)
-        #expect(ThreadTime.now - start < .seconds(5))
+        check(ThreadTime.now - start < .seconds(5))
         policy.minUniqueChars = 20_001
-        #expect(vaultCode { try policy.check(password) } == 56)
+        check(vaultCode { try policy.check(password) }, equals: 56)
     }
 
     @Test func `validatePassword checks without counting a try, locked or not`() throws {
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         for _ in 0...1 {
-            #expect(vaultCode { try vault.validatePassword("short") } == 51)
+            check(vaultCode { try vault.validatePassword("short") }, equals: 51)
             try vault.validatePassword("long enough")
             vault.lock()
         }
@@ -310,8 +316,8 @@ struct DataVaultPolicyTests {
         let record = try store.read("datavault.id.a")
         // Another vault's record under this one's name.
         try store.store(try store.read("datavault.id.b"), forName: "datavault.id.a")
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 6)
-        #expect(vaultCode { _ = try vault.passwordPolicy } == 6)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 6)
+        check(vaultCode { _ = try vault.passwordPolicy }, equals: 6)
         // The checksum at the end is recomputed each time.
         for index in 0..<record.count - 8 {
             var edited = record.copied
@@ -322,7 +328,7 @@ struct DataVaultPolicyTests {
                 vaultCode { try vault.unlock(password: "wrong password") },
                 vaultCode { try vault.setPasswordPolicy(Policy()) },
             ]
-            #expect(codes == [6, 6], "byte \(index)")
+            check(codes, equals: [6, 6], "byte \(index)")
         }
         try store.store(record, forName: "datavault.id.a")
         try vault.unlock(password: "P4sSw0rD1")

@@ -5,7 +5,6 @@ import TestSupport
 
 @testable import Vaults
 
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultPrintingTests {
     @Test func `nothing prints a secret`() throws {
         let home = try VaultHome()
@@ -30,7 +29,7 @@ struct DataVaultPrintingTests {
         ] {
             do { try body() } catch { errors.append(error) }
         }
-        #expect(errors.count == 7)
+        check(errors.count, equals: 7)
         let things: [Any] =
             errors + [vault, container, DataVaultDestruction(id: "a", isSelfDestructed: true)]
         for thing in things {
@@ -40,7 +39,7 @@ struct DataVaultPrintingTests {
                 "\(thing)", String(describing: thing), String(reflecting: thing), dumped,
                 (thing as? any Error)?.localizedDescription ?? "",
             ]
-            for text in texts { #expect(!text.contains(Marker.text), "\(type(of: thing))") }
+            for text in texts { check(!text.contains(Marker.text), "\(type(of: thing))") }
         }
     }
 
@@ -49,21 +48,22 @@ struct DataVaultPrintingTests {
             domain: NSPOSIXErrorDomain, code: Int(ENOSPC),
             userInfo: [NSFilePathErrorKey: "/vaults/a"])
         let text = DataVaultError.ioWriteError(cause: full).description
-        #expect(
-            text
-                == "the vault cannot be written: \"/vaults/a\": No space left on device (errno 28); "
+        check(
+            text,
+            equals:
+                "the vault cannot be written: \"/vaults/a\": No space left on device (errno 28); "
                 + "free some space, then try again")
         let cocoa = CocoaError(
             .fileReadNoPermission,
             userInfo: [
                 NSFilePathErrorKey: "/b", NSUnderlyingErrorKey: POSIXError(.EACCES) as NSError,
             ])
-        #expect(
-            DataVaultError.ioReadError(cause: cocoa).description
-                == "the vault cannot be read: \"/b\": Permission denied (errno 13)")
+        check(
+            DataVaultError.ioReadError(cause: cocoa).description,
+            equals: "the vault cannot be read: \"/b\": Permission denied (errno 13)")
         let foreign = NSError(
             domain: "App", code: 1, userInfo: [NSLocalizedDescriptionKey: Marker.text])
-        #expect(!DataVaultError.unknown(cause: foreign).description.contains(Marker.text))
+        check(!DataVaultError.unknown(cause: foreign).description.contains(Marker.text))
     }
 
     @Test func `errors have the original's codes, also as NSError, and their cause`() {
@@ -78,13 +78,14 @@ struct DataVaultPrintingTests {
             .passwordRequiresDigit, .passwordRequiresUpper, .passwordRequiresLower,
             .passwordRequiresSpecial, .passwordUnderMinUnique, .passwordExpired,
         ]
-        #expect(errors.map(\.code) == Array(0...10) + [12, 13, 14] + Array(50...57))
-        #expect(errors.map { ($0 as NSError).code } == errors.map(\.code))
-        #expect(errors.allSatisfy { ($0 as NSError).domain == "DataVaultError" })
-        #expect(errors.map { $0.isPolicyViolation } == errors.map { (50...57).contains($0.code) })
-        #expect(Set(errors.map(\.description)).count == errors.count)
-        #expect((errors[6] as NSError).userInfo[NSUnderlyingErrorKey] is CocoaError)
+        check(errors.map(\.code), equals: Array(0...10) + [12, 13, 14] + Array(50...57))
+        check(errors.map { ($0 as NSError).code }, equals: errors.map(\.code))
+        check(errors.allSatisfy { ($0 as NSError).domain == "DataVaultError" })
+        check(
+            errors.map { $0.isPolicyViolation }, equals: errors.map { (50...57).contains($0.code) })
+        check(Set(errors.map(\.description)).count, equals: errors.count)
+        check((errors[6] as NSError).userInfo[NSUnderlyingErrorKey] is CocoaError)
         let thrown: any Error = DataVaultException.locked
-        #expect((thrown as? DataVaultError)?.code == 8)
+        check((thrown as? DataVaultError)?.code, equals: 8)
     }
 }

@@ -6,7 +6,6 @@ import Testing
 @testable import Vaults
 
 /// Tests of a vault whose database, or whose machine's clock, was put back.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultRollbackTests {
     private let home: VaultHome
     private let container: DataVaultContainer
@@ -29,7 +28,7 @@ struct DataVaultRollbackTests {
     }
 
     private func copy() throws -> (URL, Data) {
-        let database = try #require(try home.databases().first)
+        let database = try require(home.databases().first)
         return (database, try Data(contentsOf: database))
     }
 
@@ -43,7 +42,7 @@ struct DataVaultRollbackTests {
 
     private func unlockAndLock() throws {
         try vault.unlock(password: Self.password)
-        #expect(vault.rollback.isEmpty)
+        check(vault.rollback.isEmpty)
         vault.lock()
     }
 
@@ -51,8 +50,8 @@ struct DataVaultRollbackTests {
         for _ in 0..<3 { try unlockAndLock() }
         let other = try home.container().vault(id: "a")
         try other.unlock(password: Self.password)
-        #expect(other.rollback.isEmpty)
-        #expect(try other.getString("name") == "first")
+        check(other.rollback.isEmpty)
+        try check(other.getString("name"), equals: "first")
     }
 
     @Test func `an older database is reported once, and its values are what there is`() throws {
@@ -63,11 +62,11 @@ struct DataVaultRollbackTests {
         vault.lock()
         try putBack(old)
         try vault.unlock(password: Self.password)
-        #expect(vault.rollback == .database)
-        #expect(vault.rollback.description == "the vault's database is an older copy")
-        #expect(try vault.getString("name") == "first")
+        check(vault.rollback, equals: .database)
+        check(vault.rollback.description, equals: "the vault's database is an older copy")
+        try check(vault.getString("name"), equals: "first")
         vault.lock()
-        #expect(vault.rollback.isEmpty)
+        check(vault.rollback.isEmpty)
         try unlockAndLock()
     }
 
@@ -82,29 +81,30 @@ struct DataVaultRollbackTests {
         try putBack(old)
         for _ in 0..<2 {
             let error = dataVaultError { try vault.unlock(password: Self.password) }
-            #expect(error?.code == 15)
-            #expect(
-                error?.description
-                    == "the vault's database is an older copy; if that was intended, call "
+            check(error?.code, equals: 15)
+            check(
+                error?.description,
+                equals: "the vault's database is an older copy; if that was intended, call "
                     + "acceptRollback(password:)")
-            #expect(vault.isLocked)
+            check(vault.isLocked)
         }
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
-        #expect(
-            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") } == 15)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        check(
+            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") },
+            equals: 15)
         // The newer one is still welcome.
         try putBack(new)
         try unlockAndLock()
         try putBack(old)
-        #expect(vaultCode { try vault.acceptRollback(password: "wrong password") } == 5)
+        check(vaultCode { try vault.acceptRollback(password: "wrong password") }, equals: 5)
         try await vault.acceptRollback(password: Self.password)
-        #expect(vault.rollback == .database)
-        #expect(try vault.getString("name") == "first")
+        check(vault.rollback, equals: .database)
+        try check(vault.getString("name"), equals: "first")
         vault.lock()
         try unlockAndLock()
         // The one that was put aside is older than the accepted one.
         try putBack(new)
-        #expect(vaultCode { try vault.unlock(password: Self.password) } == 15)
+        check(vaultCode { try vault.unlock(password: Self.password) }, equals: 15)
     }
 
     @Test
@@ -118,16 +118,16 @@ struct DataVaultRollbackTests {
         for _ in 0..<2 {
             home.date.advance(days: -0.8)
             try vault.unlock(password: Self.password)
-            #expect(vault.rollback == .clock)
+            check(vault.rollback, equals: .clock)
             vault.lock()
         }
         try refuse()
-        #expect(vaultCode { try vault.unlock(password: Self.password) } == 15)
+        check(vaultCode { try vault.unlock(password: Self.password) }, equals: 15)
         home.date.advance(days: 1.5)
         try unlockAndLock()
         home.date.advance(days: -2)
         try vault.acceptRollback(password: Self.password)
-        #expect(vault.rollback == .clock)
+        check(vault.rollback, equals: .clock)
         vault.lock()
         try unlockAndLock()
     }
@@ -144,14 +144,15 @@ struct DataVaultRollbackTests {
         try unlockAndLock()
         try putBack(old)
         home.date.advance(days: 20)
-        #expect(
-            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") } == 15)
-        #expect(vaultCode { try vault.acceptRollback(password: Self.password) } == 57)
-        #expect(vault.isLocked)
+        check(
+            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") },
+            equals: 15)
+        check(vaultCode { try vault.acceptRollback(password: Self.password) }, equals: 57)
+        check(vault.isLocked)
         try vault.changePassword(Self.password, newPassword: "0ther pass")
-        #expect(try vault.getString("name") == "first")
+        try check(vault.getString("name"), equals: "first")
         // The try that was counted to find that the passwords differ is forgotten.
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
     }
 
     @Test func `a restored vault does not take the database of the vault that was backed up`()
@@ -168,23 +169,23 @@ struct DataVaultRollbackTests {
         try container.delete(id: "a")
         let restored = try container.restore(
             from: backup, id: "a", unlockedBy: code, password: Self.password)
-        #expect(restored.rollback.isEmpty)
+        check(restored.rollback.isEmpty)
         restored.lock()
         try restored.unlock(password: Self.password)
-        #expect(restored.rollback.isEmpty)
+        check(restored.rollback.isEmpty)
         restored.lock()
         try putBack((try copy().0, other.1))
         try restored.unlock(password: Self.password)
-        #expect(restored.rollback == .database)
+        check(restored.rollback, equals: .database)
         restored.lock()
         try restored.unlock(password: Self.password)
-        #expect(restored.rollback.isEmpty)
+        check(restored.rollback.isEmpty)
     }
 
     @Test func `a hostile generation is damage, not a trap`() throws {
-        let database = try #require(try home.databases().first)
-        let record = try #require(try container.records.read(vault.place))
-        let key = try #require(record.keys).unwrap(
+        let database = try require(home.databases().first)
+        let record = try require(container.records.read(vault.place))
+        let key = try require(record.keys).unwrap(
             with: QuickPasswordKey(password: SecretBytes(utf8: Self.password)))
         for number in [Int64.max, -1] {
             do {
@@ -194,12 +195,12 @@ struct DataVaultRollbackTests {
                 }
                 values.close()
             }
-            #expect(vaultCode { try vault.unlock(password: Self.password) } == 6)
+            check(vaultCode { try vault.unlock(password: Self.password) }, equals: 6)
         }
         var forged = record
         forged.generation = .max
         try container.records.replace(with: forged, vault.place)
-        #expect(vaultCode { try vault.unlock(password: Self.password) } == 6)
+        check(vaultCode { try vault.unlock(password: Self.password) }, equals: 6)
     }
 
     @Test func `setting the clock back does not make a password younger`() throws {
@@ -209,16 +210,16 @@ struct DataVaultRollbackTests {
         home.date.advance(days: 9)
         try unlockAndLock()
         home.date.advance(days: 2)
-        #expect(vaultCode { try vault.unlock(password: Self.password) } == 57)
+        check(vaultCode { try vault.unlock(password: Self.password) }, equals: 57)
         // Not even to before the last unlock that succeeded.
         for days in [-1.5, -2.5] {
             home.date.advance(days: days)
-            #expect(vaultCode { try vault.unlock(password: Self.password) } == 57)
+            check(vaultCode { try vault.unlock(password: Self.password) }, equals: 57)
         }
         try vault.changePassword(Self.password, newPassword: "0ther pass")
         vault.lock()
         try vault.unlock(password: "0ther pass")
-        #expect(vault.rollback.isEmpty)
+        check(vault.rollback.isEmpty)
     }
 
     @Test func `a session shows the refusal, and can accept`() async throws {
@@ -235,7 +236,7 @@ struct DataVaultRollbackTests {
             Issue.record("\(session.state)")
             return
         }
-        #expect(try await session.acceptRollback(password: Self.password) == .unlocked)
+        try await check(session.acceptRollback(password: Self.password), equals: .unlocked)
     }
 
     @Test func `a kill during an unlock is not taken for an older copy`() async throws {
@@ -252,8 +253,8 @@ struct DataVaultRollbackTests {
             moment.note(wasTooLate: FileManager.default.fileExists(atPath: done.path))
             try? FileManager.default.removeItem(at: done)
             try await vault.unlock(password: Self.password)
-            #expect(vault.rollback.isEmpty, "round \(round)")
-            #expect(try vault.getString("name") == "first")
+            check(vault.rollback.isEmpty, "round \(round)")
+            try check(vault.getString("name"), equals: "first")
             vault.lock()
         }
         SuddenDeath.report("kills of unlocks: \(kills)")

@@ -1,12 +1,12 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import VaultsTestKit
 
 @testable import Vaults
 
 /// How the user, a timeout and the system lock a session, and what its observers see.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultSessionLockTests {
     let home: VaultHome
     let gate = Gate()
@@ -31,16 +31,16 @@ struct DataVaultSessionLockTests {
     @Test func `the vault is locked in the background, and stays locked`() async throws {
         try await create()
         session.appDidEnterBackground()
-        #expect(session.state == .locked(triesLeft: 3))
-        #expect(try container.vault(id: "a").isLocked)
+        check(session.state, equals: .locked(triesLeft: 3))
+        try check(container.vault(id: "a").isLocked)
         // A call during that time, and one that bypasses the session.
-        #expect(try await session.unlock(password: Self.password) == .locked(triesLeft: 3))
+        try await check(session.unlock(password: Self.password), equals: .locked(triesLeft: 3))
         try session.withVault { try $0.unlock(password: Self.password) }
-        #expect(session.state == .locked(triesLeft: 3))
-        #expect(try container.vault(id: "a").isLocked)
+        check(session.state, equals: .locked(triesLeft: 3))
+        try check(container.vault(id: "a").isLocked)
         session.appWillEnterForeground()
-        #expect(session.state == .locked(triesLeft: 3))
-        #expect(try await session.unlock(password: Self.password) == .unlocked)
+        check(session.state, equals: .locked(triesLeft: 3))
+        try await check(session.unlock(password: Self.password), equals: .unlocked)
     }
 
     @Test(arguments: ["lock", "background", "background and foreground"])
@@ -58,10 +58,10 @@ struct DataVaultSessionLockTests {
             session.appWillEnterForeground()
         }
         gate.open()
-        #expect(try await call.value == .locked(triesLeft: 3))
-        #expect(try container.vault(id: "a").isLocked)
+        try await check(call.value, equals: .locked(triesLeft: 3))
+        try check(container.vault(id: "a").isLocked)
         session.appWillEnterForeground()
-        #expect(try await session.unlock(password: Self.password) == .unlocked)
+        try await check(session.unlock(password: Self.password), equals: .unlocked)
     }
 
     @Test func `poking a session while its vault is created does not lock the vault`() async throws
@@ -69,10 +69,10 @@ struct DataVaultSessionLockTests {
         gate.close()
         let call = Task { try await create() }
         while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(session.poke() == .noVault)
+        check(session.poke(), equals: .noVault)
         gate.open()
         try await call.value
-        #expect(session.state == .unlocked)
+        check(session.state, equals: .unlocked)
     }
 
     @Test func `an unlock after a lock is not undone when an earlier unlock ends`() async throws {
@@ -87,59 +87,59 @@ struct DataVaultSessionLockTests {
         try await Task.sleep(for: .milliseconds(200))
         gate.open()
         _ = try await first.value
-        #expect(try await second.value == .unlocked)
-        #expect(session.state == .unlocked)
+        try await check(second.value, equals: .unlocked)
+        check(session.state, equals: .unlocked)
     }
 
     @Test func `a vault that has locked itself shows as locked when poked or used`() async throws {
         try await create()
         home.clock.advance(by: .seconds(59))
-        #expect(session.poke() == .unlocked)
+        check(session.poke(), equals: .unlocked)
         try session.touch()
         home.clock.advance(by: .seconds(59))
-        #expect(session.poke() == .unlocked)
+        check(session.poke(), equals: .unlocked)
         home.clock.advance(by: .seconds(1))
-        #expect(session.state == .unlocked)
-        #expect(session.poke() == .locked(triesLeft: 3))
+        check(session.state, equals: .unlocked)
+        check(session.poke(), equals: .locked(triesLeft: 3))
         try await session.unlock(password: Self.password)
         home.clock.advance(by: .seconds(60))
-        #expect(vaultCode { _ = try session.withVault { try $0.dataNames } } == 8)
-        #expect(session.state == .locked(triesLeft: 3))
-        #expect(vaultCode { try session.touch() } == 8)
+        check(vaultCode { _ = try session.withVault { try $0.dataNames } }, equals: 8)
+        check(session.state, equals: .locked(triesLeft: 3))
+        check(vaultCode { try session.touch() }, equals: 8)
         // The policy of a locked vault can be read and made stricter; the state shows the tries.
         var policy = try session.withVault { try $0.passwordPolicy }
         policy.retryLimit = 2
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
-        #expect(session.state == .locked(triesLeft: 2))
+        check(session.state, equals: .locked(triesLeft: 2))
         policy.retryLimit = 5
-        #expect(
-            vaultCode { try session.withVault { [policy] in try $0.setPasswordPolicy(policy) } }
-                == 8)
-        #expect(
-            try await session.setPasswordPolicy(policy, password: Self.password)
-                == .locked(triesLeft: 5))
+        check(
+            vaultCode { try session.withVault { [policy] in try $0.setPasswordPolicy(policy) } },
+            equals: 8)
+        try await check(
+            session.setPasswordPolicy(policy, password: Self.password),
+            equals: .locked(triesLeft: 5))
     }
 
     @Test func `observers see the state, then each change, then the end`() async throws {
         var session: DataVaultSession? = DataVaultSession(id: "a", in: container)
-        var states = try #require(session).states.makeAsyncIterator()
-        #expect(await states.next() == .noVault)
+        var states = try require(session).states.makeAsyncIterator()
+        await check(states.next(), equals: .noVault)
         try await session?.create(password: Self.password)
-        #expect(await states.next() == .unlocked)
+        await check(states.next(), equals: .unlocked)
         session?.lock()
-        #expect(await states.next() == .locked(triesLeft: nil))
+        await check(states.next(), equals: .locked(triesLeft: nil))
         _ = try? await session?.unlock(password: "wrong password")
         try await session?.unlock(password: Self.password)
         session?.lock()
         session?.appDidEnterBackground()
         // Only the last state is kept; a later observer starts with it.
-        #expect(await states.next() == .locked(triesLeft: nil))
-        var later = try #require(session).states.makeAsyncIterator()
-        #expect(await later.next() == .locked(triesLeft: nil))
+        await check(states.next(), equals: .locked(triesLeft: nil))
+        var later = try require(session).states.makeAsyncIterator()
+        await check(later.next(), equals: .locked(triesLeft: nil))
         session?.appWillEnterForeground()
         session = nil
-        #expect(await states.next() == nil)
-        #expect(await later.next() == nil)
+        await check(states.next() == nil)
+        await check(later.next() == nil)
     }
 
     @Test func `after concurrent calls, the state is that of the vault`() async throws {
@@ -162,9 +162,9 @@ struct DataVaultSessionLockTests {
             }
         }
         let vault = try container.vault(id: "a")
-        #expect(session.state == (vault.isLocked ? .locked(triesLeft: 3) : .unlocked))
+        check(session.state, equals: (vault.isLocked ? .locked(triesLeft: 3) : .unlocked))
         session.lock()
-        #expect(try await session.unlock(password: Self.password) == .unlocked)
+        try await check(session.unlock(password: Self.password), equals: .unlocked)
     }
 
     @Test func `a destruction handler may use the session`() async throws {
@@ -172,7 +172,7 @@ struct DataVaultSessionLockTests {
         container.onDestruction = { [weak session] _ in session?.lock() }
         session.lock()
         for _ in 1...3 { _ = try? await session.unlock(password: "wrong password") }
-        #expect(session.state == .destroyed)
+        check(session.state, equals: .destroyed)
     }
 
     @Test func `neither a session nor a state prints a secret`() async throws {
@@ -186,9 +186,9 @@ struct DataVaultSessionLockTests {
             dump(session.state, to: &text)
             session.lock()
         }
-        #expect(text.contains("DataVaultSession(\"a\")"))
-        #expect(!text.contains(Self.password))
-        #expect(!text.contains("secret"))
+        check(text.contains("DataVaultSession(\"a\")"))
+        check(!text.contains(Self.password))
+        check(!text.contains("secret"))
     }
 }
 

@@ -7,7 +7,6 @@ import VaultsTestKit
 @testable import Vaults
 
 /// The state that each call on a session leads to, from each state.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultSessionTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -34,29 +33,29 @@ struct DataVaultSessionTests {
     private func create(_ change: (inout DataVaultPasswordPolicy) -> Void = { _ in }) async throws {
         var policy = DataVaultPasswordPolicy()
         change(&policy)
-        #expect(try await session.create(password: Self.password, policy: policy) == .unlocked)
+        try await check(session.create(password: Self.password, policy: policy), equals: .unlocked)
     }
 
     @Test func `without a vault, a password that complies leads to an unlocked one`() async throws {
-        #expect(session.state == .noVault)
-        #expect(await code { try await $0.create(password: "short") } == 51)
-        #expect(session.state == .noVault)
-        #expect(await code { try await $0.unlock(password: Self.password) } == 3)
-        #expect(session.state == .noVault)
+        check(session.state, equals: .noVault)
+        await check(code { try await $0.create(password: "short") }, equals: 51)
+        check(session.state, equals: .noVault)
+        await check(code { try await $0.unlock(password: Self.password) }, equals: 3)
+        check(session.state, equals: .noVault)
         try await create()
         try session.withVault { try $0.setString("name", value: "value") }
-        #expect(await code { try await $0.create(password: Self.password) } == 1)
-        #expect(session.state == .unlocked)
+        await check(code { try await $0.create(password: Self.password) }, equals: 1)
+        check(session.state, equals: .unlocked)
         // Another session with the vault, created later.
         let other = DataVaultSession(id: "a", in: container)
-        #expect(other.state == .unlocked)
+        check(other.state, equals: .unlocked)
         session.lock()
-        #expect(session.state == .locked(triesLeft: nil))
-        #expect(other.poke() == .locked(triesLeft: nil))
-        #expect(await code { try await $0.create(password: Self.password) } == 1)
-        #expect(session.state == .locked(triesLeft: nil))
-        #expect(try await session.unlock(password: Self.password) == .unlocked)
-        #expect(try session.withVault { try $0.getString("name") } == "value")
+        check(session.state, equals: .locked(triesLeft: nil))
+        check(other.poke(), equals: .locked(triesLeft: nil))
+        await check(code { try await $0.create(password: Self.password) }, equals: 1)
+        check(session.state, equals: .locked(triesLeft: nil))
+        try await check(session.unlock(password: Self.password), equals: .unlocked)
+        try check(session.withVault { try $0.getString("name") }, equals: "value")
     }
 
     @Test func `wrong passwords lead to fewer tries, then to destruction, then to a new vault`()
@@ -65,30 +64,30 @@ struct DataVaultSessionTests {
         try await create { $0.retryLimit = 3 }
         session.lock()
         for left in [2, 1] {
-            #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
-            #expect(session.state == .locked(triesLeft: left))
+            await check(code { try await $0.unlock(password: "wrong password") }, equals: 5)
+            check(session.state, equals: .locked(triesLeft: left))
         }
         try await session.unlock(password: Self.password)
         session.lock()
-        #expect(session.state == .locked(triesLeft: 3))
+        check(session.state, equals: .locked(triesLeft: 3))
         for _ in 1...3 { _ = await code { try await $0.unlock(password: "wrong password") } }
-        #expect(session.state == .destroyed)
+        check(session.state, equals: .destroyed)
         // The user may not have seen it yet.
         session.appDidEnterBackground()
         session.appWillEnterForeground()
-        #expect(session.poke() == .destroyed)
-        #expect(await code { try await $0.unlock(password: Self.password) } == 3)
-        #expect(session.state == .destroyed)
+        check(session.poke(), equals: .destroyed)
+        await check(code { try await $0.unlock(password: Self.password) }, equals: 3)
+        check(session.state, equals: .destroyed)
         try await create()
-        #expect(try session.withVault { try $0.dataNames } == [])
+        try check(session.withVault { try $0.dataNames }, equals: [])
     }
 
     @Test func `deleting a destroyed vault leads to no vault`() async throws {
         try await create { $0.retryLimit = 1 }
         session.lock()
-        #expect(await code { try await $0.unlock(password: "wrong password") } == 3)
-        #expect(session.state == .destroyed)
-        #expect(try await session.delete() == .noVault)
+        await check(code { try await $0.unlock(password: "wrong password") }, equals: 3)
+        check(session.state, equals: .destroyed)
+        try await check(session.delete(), equals: .noVault)
     }
 
     @Test(arguments: DataVaultPasswordRule.allCases)
@@ -110,31 +109,31 @@ struct DataVaultSessionTests {
         policy.retryLimit = 3
         try session.withVault { try $0.setPasswordPolicy(policy) }
         // The violation is found when the password is entered.
-        #expect(session.state == .unlocked)
+        check(session.state, equals: .unlocked)
         session.lock()
-        #expect(await code { try await $0.unlock(password: old) } == rule.rawValue)
-        #expect(session.state == .passwordViolates(rule, triesLeft: 3))
-        #expect(session.poke() == .passwordViolates(rule, triesLeft: 3))
+        await check(code { try await $0.unlock(password: old) }, equals: rule.rawValue)
+        check(session.state, equals: .passwordViolates(rule, triesLeft: 3))
+        check(session.poke(), equals: .passwordViolates(rule, triesLeft: 3))
         let wrong = await code {
             try await $0.changePassword("wrong password", newPassword: "New-passw0rd")
         }
-        #expect(wrong == 5)
-        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
-        #expect(
-            await code { try await $0.changePassword(old, newPassword: old) } == rule.rawValue)
-        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
+        check(wrong, equals: 5)
+        check(session.state, equals: .passwordViolates(rule, triesLeft: 2))
+        await check(
+            code { try await $0.changePassword(old, newPassword: old) }, equals: rule.rawValue)
+        check(session.state, equals: .passwordViolates(rule, triesLeft: 2))
         // After the background, the password must be entered again.
         session.appDidEnterBackground()
         session.appWillEnterForeground()
-        #expect(session.state == .locked(triesLeft: 2))
+        check(session.state, equals: .locked(triesLeft: 2))
         _ = await code { try await $0.unlock(password: old) }
-        #expect(session.state == .passwordViolates(rule, triesLeft: 3))
-        #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
-        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
-        #expect(
-            try await session.changePassword(old, newPassword: "New-passw0rd") == .unlocked)
+        check(session.state, equals: .passwordViolates(rule, triesLeft: 3))
+        await check(code { try await $0.unlock(password: "wrong password") }, equals: 5)
+        check(session.state, equals: .passwordViolates(rule, triesLeft: 2))
+        try await check(
+            session.changePassword(old, newPassword: "New-passw0rd"), equals: .unlocked)
         session.lock()
-        #expect(try await session.unlock(password: "New-passw0rd") == .unlocked)
+        try await check(session.unlock(password: "New-passw0rd"), equals: .unlocked)
     }
 
     @Test func `an expired password leads to the expired state until it is changed`() async throws {
@@ -144,22 +143,22 @@ struct DataVaultSessionTests {
         }
         session.lock()
         home.date.advance(days: 31)
-        #expect(await code { try await $0.unlock(password: Self.password) } == 57)
-        #expect(session.state == .passwordExpired(triesLeft: 2))
+        await check(code { try await $0.unlock(password: Self.password) }, equals: 57)
+        check(session.state, equals: .passwordExpired(triesLeft: 2))
         let wrong = await code {
             try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
         }
-        #expect(wrong == 5)
-        #expect(session.poke() == .passwordExpired(triesLeft: 1))
-        #expect(
-            try await session.changePassword(Self.password, newPassword: "P4sSw0rD2") == .unlocked)
-        #expect(try await session.changePassword("P4sSw0rD3") == .unlocked)
+        check(wrong, equals: 5)
+        check(session.poke(), equals: .passwordExpired(triesLeft: 1))
+        try await check(
+            session.changePassword(Self.password, newPassword: "P4sSw0rD2"), equals: .unlocked)
+        try await check(session.changePassword("P4sSw0rD3"), equals: .unlocked)
         home.date.advance(days: 31)
         session.lock()
         _ = await code { try await $0.unlock(password: "P4sSw0rD3") }
-        #expect(session.state == .passwordExpired(triesLeft: 2))
+        check(session.state, equals: .passwordExpired(triesLeft: 2))
         session.lock()
-        #expect(session.state == .locked(triesLeft: 2))
+        check(session.state, equals: .locked(triesLeft: 2))
     }
 
     @Test
@@ -172,20 +171,20 @@ struct DataVaultSessionTests {
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
         session.lock()
         func violate(_ password: String) async {
-            #expect(await code { try await $0.unlock(password: password) } == 51)
-            #expect(session.state == .passwordViolates(.minLength, triesLeft: nil))
+            await check(code { try await $0.unlock(password: password) }, equals: 51)
+            check(session.state, equals: .passwordViolates(.minLength, triesLeft: nil))
         }
         await violate(Self.password)
         policy.minLength = 8
         try await session.setPasswordPolicy(policy, password: Self.password)
-        #expect(session.state == .locked(triesLeft: nil))
+        check(session.state, equals: .locked(triesLeft: nil))
         policy.minLength = 20
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
         await violate(Self.password)
         let other = DataVaultSession(id: "a", in: container)
         try await other.changePassword(Self.password, newPassword: "A-passw0rd-that-is-long")
         other.lock()
-        #expect(session.poke() == .locked(triesLeft: nil))
+        check(session.poke(), equals: .locked(triesLeft: nil))
         // Another vault with the same id.
         try await other.delete()
         try await other.create(password: Self.password)
@@ -195,7 +194,7 @@ struct DataVaultSessionTests {
         try await other.delete()
         try await other.create(password: Self.password)
         other.lock()
-        #expect(session.poke() == .locked(triesLeft: nil))
+        check(session.poke(), equals: .locked(triesLeft: nil))
     }
 
     @Test(arguments: ["locked", "unlocked", "expired"])
@@ -211,46 +210,46 @@ struct DataVaultSessionTests {
         }
         let before = session.state
         for _ in 1...2 {
-            if begin == "unlocked" { #expect(session.state == before) }
+            if begin == "unlocked" { check(session.state, equals: before) }
             _ = await code {
                 try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
             }
         }
-        #expect(session.state == .destroyed)
+        check(session.state, equals: .destroyed)
     }
 
     @Test func `a failed password change does not affect the state`() async throws {
         try await create()
-        #expect(await code { try await $0.changePassword("short") } == 51)
-        #expect(session.state == .unlocked)
+        await check(code { try await $0.changePassword("short") }, equals: 51)
+        check(session.state, equals: .unlocked)
         session.lock()
-        #expect(await code { try await $0.changePassword("P4sSw0rD2") } == 8)
-        #expect(session.state == .locked(triesLeft: nil))
+        await check(code { try await $0.changePassword("P4sSw0rD2") }, equals: 8)
+        check(session.state, equals: .locked(triesLeft: nil))
     }
 
     @Test func `deletion leads to no vault, from any state`() async throws {
         try await create()
-        #expect(try await session.delete() == .noVault)
-        #expect(try await session.delete() == .noVault)
+        try await check(session.delete(), equals: .noVault)
+        try await check(session.delete(), equals: .noVault)
         try await create()
         session.lock()
-        #expect(try await session.delete() == .noVault)
+        try await check(session.delete(), equals: .noVault)
     }
 
     @Test func `a vault that another caller has deleted or destroyed is gone`() async throws {
         try await create()
         try container.delete(id: "a")
-        #expect(session.state == .unlocked)
-        #expect(await code { _ = try $0.withVault { try $0.getString("name") } } == 3)
-        #expect(session.state == .noVault)
+        check(session.state, equals: .unlocked)
+        await check(code { _ = try $0.withVault { try $0.getString("name") } }, equals: 3)
+        check(session.state, equals: .noVault)
         try await create { $0.retryLimit = 1 }
         let wrong = await code {
             try $0.withVault { vault in
                 try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
             }
         }
-        #expect(wrong == 3)
-        #expect(session.state == .destroyed)
+        check(wrong, equals: 3)
+        check(session.state, equals: .destroyed)
     }
 
     @Test func `a cancelled call does not count as a try or affect the state`() async throws {
@@ -261,7 +260,7 @@ struct DataVaultSessionTests {
             try await session.unlock(password: "wrong password")
         }
         await #expect(throws: CancellationError.self) { try await call.value }
-        #expect(session.state == .locked(triesLeft: 1))
+        check(session.state, equals: .locked(triesLeft: 1))
     }
 
     // MARK: - Failures
@@ -275,8 +274,8 @@ struct DataVaultSessionTests {
         try await session.create(password: Self.password)
         store.isLocked = true
         // An open vault stays open.
-        #expect(session.poke() == .unlocked)
-        #expect(try session.withVault { try $0.getString("name") } == nil)
+        check(session.poke(), equals: .unlocked)
+        try check(session.withVault { try $0.getString("name") } == nil)
         session.lock()
         guard case .failed(.ioReadError) = session.state else {
             Issue.record("\(session.state)")
@@ -285,32 +284,32 @@ struct DataVaultSessionTests {
         await #expect(throws: DataVaultError.self) {
             try await session.unlock(password: Self.password)
         }
-        #expect(DataVaultSession(id: "a", in: container).state == session.state)
+        check(DataVaultSession(id: "a", in: container).state, equals: session.state)
         store.isLocked = false
-        #expect(session.poke() == .locked(triesLeft: nil))
-        #expect(try await session.unlock(password: Self.password) == .unlocked)
+        check(session.poke(), equals: .locked(triesLeft: nil))
+        try await check(session.unlock(password: Self.password), equals: .unlocked)
     }
 
     @Test func `a lost database makes the unlock fail`() async throws {
         try await create()
         session.lock()
         for url in try home.databases() { try FileManager.default.removeItem(at: url) }
-        #expect(await code { try await $0.unlock(password: Self.password) } == 6)
+        await check(code { try await $0.unlock(password: Self.password) }, equals: 6)
         guard case .failed(.ioReadError) = session.state else {
             Issue.record("\(session.state)")
             return
         }
         // The failure remains until the user's next action, and can recur.
-        #expect(session.poke() == session.state)
-        #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
-        #expect(session.state == .locked(triesLeft: nil))
+        check(session.poke(), equals: session.state)
+        await check(code { try await $0.unlock(password: "wrong password") }, equals: 5)
+        check(session.state, equals: .locked(triesLeft: nil))
         _ = await code { try await $0.unlock(password: Self.password) }
         guard case .failed(.ioReadError) = session.poke() else {
             Issue.record("\(session.state)")
             return
         }
         session.lock()
-        #expect(session.state == .locked(triesLeft: nil))
+        check(session.state, equals: .locked(triesLeft: nil))
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 256)])
@@ -320,8 +319,8 @@ struct DataVaultSessionTests {
             Issue.record("\(session.state)")
             return
         }
-        #expect(error.code == (id.isEmpty ? 4 : 9))
+        check(error.code, equals: (id.isEmpty ? 4 : 9))
         await #expect(throws: DataVaultError.self) { try await session.create(password: "") }
-        #expect(session.state == .failed(error))
+        check(session.state, equals: .failed(error))
     }
 }

@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Threads and processes that share one vault.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultSharingTests {
     let home: VaultHome
 
@@ -54,11 +53,11 @@ struct DataVaultSharingTests {
             }
         }
         group.wait()
-        #expect(failures.texts == [])
+        check(failures.texts, equals: [])
         let names = try Self.whileUnlocked(vault) { try vault.dataNames }
-        #expect(names.count == 16 * rounds)
-        #expect(try vault.triesLeft == nil)
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        check(names.count, equals: 16 * rounds)
+        try check(vault.triesLeft == nil)
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
     }
 
     @Test func `wrong passwords from 16 threads are all counted`() throws {
@@ -74,7 +73,7 @@ struct DataVaultSharingTests {
             }
         }
         group.wait()
-        #expect(try container.records.read(vault.place)?.tries.count == 80)
+        try check(container.records.read(vault.place)?.tries.count, equals: 80)
         try vault.unlock(password: "P4sSw0rD1")
     }
 
@@ -90,10 +89,11 @@ struct DataVaultSharingTests {
             }
         }
         group.wait()
-        #expect(codes.texts.count == 15)
-        #expect(Set(codes.texts) == ["a vault with this id exists; open it, or delete it first"])
-        #expect(try container.ids() == ["a"])
-        #expect(try home.databases().count == 1)
+        check(codes.texts.count, equals: 15)
+        check(
+            Set(codes.texts), equals: ["a vault with this id exists; open it, or delete it first"])
+        try check(container.ids(), equals: ["a"])
+        try check(home.databases().count, equals: 1)
     }
 
     @Test func `threads that create, use, destroy and delete one vault get only expected errors`()
@@ -133,10 +133,10 @@ struct DataVaultSharingTests {
             }
         }
         group.wait()
-        #expect(surprises.texts == [])
+        check(surprises.texts, equals: [])
         try container.delete(id: "a")
-        #expect(try home.databases() == [])
-        #expect(try home.keyStore().names() == ["datavault.device-key"])
+        try check(home.databases(), equals: [])
+        try check(home.keyStore().names(), equals: ["datavault.device-key"])
     }
 
     @Test func `two processes that write to one vault lose nothing`() async throws {
@@ -162,7 +162,7 @@ struct DataVaultSharingTests {
         }
         let vault = try home.container().vault(id: "a")
         try await vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.dataNames.count == 200)
+        try check(vault.dataNames.count, equals: 200)
     }
 
     @Test func `wrong passwords from two processes are all counted`() async throws {
@@ -178,14 +178,15 @@ struct DataVaultSharingTests {
                         let vault = try VaultHome(path: path).container().vault(id: "a")
                         for _ in 0..<50 {
                             let code = vaultCode { try vault.unlock(password: "wrong password") }
-                            try #require(code == 5)
+                            try require(code == 5)
                         }
                     }
                 }
             }
         }
-        #expect(try vault.triesLeft == 1)
-        #expect(dataVaultError { try vault.unlock(password: "wrong") }?.isSelfDestructed == true)
+        try check(vault.triesLeft, equals: 1)
+        check(
+            dataVaultError { try vault.unlock(password: "wrong") }?.isSelfDestructed, equals: true)
     }
 
     @Test(arguments: [false, true])
@@ -202,7 +203,7 @@ struct DataVaultSharingTests {
             let container = try VaultHome(path: path).container()
             let vault = try container.vault(id: "a")
             let error = dataVaultError { try vault.unlock(password: "wrong password") }
-            try #require(error?.isSelfDestructed == true)
+            try require(error?.isSelfDestructed == true)
             guard isMadeAnew else { return }
             let new = try container.create(id: "a", password: "P4sSw0rD2")
             try new.setString("name", value: "new")
@@ -210,14 +211,14 @@ struct DataVaultSharingTests {
         // A write that would be lost is never accepted.
         let error = dataVaultError { try vault.setString("name", value: "lost") }
         // The new one is a different vault, and locked.
-        #expect(error?.code == (isMadeAnew ? 8 : 3))
-        #expect(error?.isSelfDestructed == !isMadeAnew)
-        #expect(vault.isLocked)
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == (isMadeAnew ? 5 : 3))
+        check(error?.code, equals: (isMadeAnew ? 8 : 3))
+        check(error?.isSelfDestructed, equals: !isMadeAnew)
+        check(vault.isLocked)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: (isMadeAnew ? 5 : 3))
         guard isMadeAnew else { return }
         try await vault.unlock(password: "P4sSw0rD2")
-        #expect(try vault.getString("name") == "new")
-        #expect(try home.databases().count == 1)
+        try check(vault.getString("name"), equals: "new")
+        try check(home.databases().count, equals: 1)
     }
 
     @Test func `a vault recreated by another process is locked here, with its new password`()
@@ -230,11 +231,11 @@ struct DataVaultSharingTests {
             let new = try container.create(id: "a", password: "P4sSw0rD2")
             try new.setString("name", value: "new")
         }
-        #expect(vault.isLocked)
+        check(vault.isLocked)
         let wrong = vaultCode { try vault.unlock(password: "P4sSw0rD1") }
-        #expect(wrong == 5)
+        check(wrong, equals: 5)
         try await vault.unlock(password: "P4sSw0rD2")
-        #expect(try vault.getString("name") == "new")
+        try check(vault.getString("name"), equals: "new")
     }
 
     @Test func `a password change in another process does not lock this one out`() async throws {
@@ -244,9 +245,9 @@ struct DataVaultSharingTests {
             try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
             try vault.setString("name", value: "value")
         }
-        #expect(try vault.getString("name") == "value")
+        try check(vault.getString("name"), equals: "value")
         vault.lock()
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 5)
         try await vault.unlock(password: "P4sSw0rD2")
     }
 

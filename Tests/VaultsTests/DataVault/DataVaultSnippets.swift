@@ -1,10 +1,11 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 
 /// The snippets of `Docs/DataVault.md`, compiled and run; `DocumentationTests` compares the text.
-@Suite(.timeLimit(.minutes(10))) struct DataVaultSnippets {
+struct DataVaultSnippets {
     let home: VaultHome
     let container: DataVaultContainer
 
@@ -27,7 +28,7 @@ import Vaults
         let vault = try container.create(id: "org.example.notes.main", password: typed)
         try vault.setString("user", value: "ada")
         let backupURL = home.url.appendingPathComponent("notes.backup")
-        func show(_ code: String) { #expect(code.utf8.count == 23) }
+        func show(_ code: String) { check(code.utf8.count, equals: 23) }
         // begin
         let code = RecoveryCode.random()
         show(code.formattedText)
@@ -39,7 +40,7 @@ import Vaults
             from: backupURL, id: "org.example.notes.main", unlockedBy: code,
             password: newPassword)
         // end
-        #expect(try restored.getString("user") == "ada")
+        try check(restored.getString("user"), equals: "ada")
     }
 
     private static func useTheClass() throws {
@@ -69,14 +70,14 @@ import Vaults
             print("choose another password: \(error)")  // changePassword(_:newPassword:)
         }
         // end
-        try #require(sameVault === vault)
-        try #require(!vault.isLocked)
+        try require(sameVault === vault)
+        try require(!vault.isLocked)
         // begin
         for id in try DataVault.idsOfEarlierInstallation() {
             try DataVault.delete(id: id)
         }
         // end
-        try #require(try DataVault.ids() == ["org.example.notes.main"])
+        try require(DataVault.ids() == ["org.example.notes.main"])
     }
 
     @Test func `a database that depends on a vault is destroyed with it`() throws {
@@ -94,9 +95,9 @@ import Vaults
         try db.open(with: .raw(key))
         // end
         db.close()
-        #expect(SecureDatabaseStore.exists(at: databaseURL))
+        check(SecureDatabaseStore.exists(at: databaseURL))
         try container.delete(id: "a")
-        #expect(!SecureDatabaseStore.exists(at: databaseURL))
+        check(!SecureDatabaseStore.exists(at: databaseURL))
     }
 
     @Test func `a session shows what the user should see`() async throws {
@@ -123,8 +124,8 @@ import Vaults
         let user = try session.withVault { try $0.getString("user") }
         session.appDidEnterBackground()  // locked, whatever is going on
         // end
-        #expect(user == nil)
-        #expect(session.state == .locked(triesLeft: nil))
+        check(user == nil)
+        check(session.state, equals: .locked(triesLeft: nil))
         screens.cancel()
         await screens.value
     }

@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Wrong passwords: how they are counted, and what one too many does.
-@Suite(.timeLimit(.minutes(10)))
 struct DataVaultTriesTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -19,19 +18,19 @@ struct DataVaultTriesTests {
     }
 
     @Test func `wrong passwords are counted, and the right one resets the count`() throws {
-        #expect(try vault.triesLeft == 3)
+        try check(vault.triesLeft, equals: 3)
         for left in [2, 1] {
             let error = dataVaultError { try vault.unlock(password: "wrong password") }
-            #expect(error?.code == 5)
-            #expect(error?.triesLeft == left)
-            #expect(try vault.triesLeft == left)
+            check(error?.code, equals: 5)
+            check(error?.triesLeft, equals: left)
+            try check(vault.triesLeft, equals: left)
         }
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.triesLeft == 3)
+        try check(vault.triesLeft, equals: 3)
         vault.lock()
-        #expect(dataVaultError { try vault.unlock(password: "") }?.triesLeft == 2)
+        check(dataVaultError { try vault.unlock(password: "") }?.triesLeft, equals: 2)
         try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
-        #expect(try vault.triesLeft == 3)
+        try check(vault.triesLeft, equals: 3)
     }
 
     @Test func `one wrong password too many destroys the vault and notifies the app`() throws {
@@ -42,20 +41,22 @@ struct DataVaultTriesTests {
             // The key and the file are gone, and the container can be queried.
             wasThere = try container.exists(id: "a") || home.databases().count > 0
         }
-        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
-        #expect(destroyed == [])
+        for _ in 1...2 {
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        }
+        check(destroyed, equals: [])
         let error = dataVaultError { try vault.unlock(password: "wrong password") }
-        #expect(error?.code == 3)
-        #expect(error?.isSelfDestructed == true)
-        #expect(error?.description.contains("self-destructed") == true)
-        #expect(destroyed == [DataVaultDestruction(id: "a", isSelfDestructed: true)])
-        #expect(!wasThere)
-        #expect(try home.databases() == [])
+        check(error?.code, equals: 3)
+        check(error?.isSelfDestructed, equals: true)
+        check(error?.description.contains("self-destructed"), equals: true)
+        check(destroyed, equals: [DataVaultDestruction(id: "a", isSelfDestructed: true)])
+        check(!wasThere)
+        try check(home.databases(), equals: [])
         let later = dataVaultError { try vault.unlock(password: "P4sSw0rD1") }
-        #expect(later?.code == 3)
-        #expect(later?.isSelfDestructed == true)
-        #expect(destroyed.count == 1)
-        #expect(try !container.exists(id: "a"))
+        check(later?.code, equals: 3)
+        check(later?.isSelfDestructed, equals: true)
+        check(destroyed.count, equals: 1)
+        try check(!container.exists(id: "a"))
     }
 
     @Test func `failed password changes destroy the vault as well, even an unlocked one`() throws {
@@ -64,48 +65,50 @@ struct DataVaultTriesTests {
             let code = vaultCode {
                 try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
             }
-            #expect(code == 5)
+            check(code, equals: 5)
         }
         // The vault is unlocked, so this does not count as a try.
         try vault.unlock(password: "wrong password")
         let error = dataVaultError {
             try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
         }
-        #expect(error?.isSelfDestructed == true)
-        #expect(vaultCode { _ = try vault.getString("name") } == 3)
+        check(error?.isSelfDestructed, equals: true)
+        check(vaultCode { _ = try vault.getString("name") }, equals: 3)
     }
 
     @Test func `the right password never destroys the vault, whatever the count`() throws {
-        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        for _ in 1...2 {
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        }
         var policy = try vault.passwordPolicy
         policy.retryLimit = 1
         try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 1)
+        try check(vault.triesLeft, equals: 1)
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.getString("name") == "value")
+        try check(vault.getString("name"), equals: "value")
     }
 
     @Test func `a new limit gives no try back, and leaves at least one`() throws {
         try vault.unlock(password: "P4sSw0rD1")
         for _ in 1...2 {
-            #expect(
+            check(
                 vaultCode {
                     try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
-                } == 5)
+                }, equals: 5)
         }
         var policy = try vault.passwordPolicy
         for (limit, left) in [(3, 1), (2, 1), (1, 1), (0, nil), (3, 1), (10, 8)] as [(Int, Int?)] {
             policy.retryLimit = limit
             try vault.setPasswordPolicy(policy)
-            #expect(try vault.triesLeft == left, "limit \(limit)")
+            try check(vault.triesLeft, equals: left, "limit \(limit)")
         }
         policy.retryLimit = 1
         try vault.setPasswordPolicy(policy)
         // The limit alone destroys nothing.
         vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try vault.getString("name") == "value")
-        #expect(try container.records.read(vault.place)?.tries.count == 0)
+        try check(vault.getString("name"), equals: "value")
+        try check(container.records.read(vault.place)?.tries.count, equals: 0)
     }
 
     @Test
@@ -113,12 +116,12 @@ struct DataVaultTriesTests {
         throws
     {
         for password in ["P4sSw0rD1", "wrong password"] {
-            var record = try #require(try container.records.read(vault.place))
+            var record = try require(container.records.read(vault.place))
             record.tries.count = 3
             try container.records.store(&record, vault.place)
-            #expect(try vault.triesLeft == 1)
+            try check(vault.triesLeft, equals: 1)
             let error = dataVaultError { try vault.unlock(password: password) }
-            #expect(error?.isSelfDestructed == (password == "P4sSw0rD1" ? nil : true))
+            check(error?.isSelfDestructed, equals: (password == "P4sSw0rD1" ? nil : true))
             vault.lock()
         }
     }
@@ -131,7 +134,7 @@ struct DataVaultTriesTests {
         strict.defaultPasswordAllowed = false
         // Anyone may set a stricter policy, or the current one again.
         for _ in 1...2 { try vault.setPasswordPolicy(strict) }
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
         let changes: [(inout DataVaultPasswordPolicy) -> Void] = [
             { $0.retryLimit = 0 }, { $0.retryLimit = 4 }, { $0.retryLimit = 1000 },
             { $0.hasDigits = false }, { $0.minLength = 8 }, { $0.minUniqueChars = 3 },
@@ -144,34 +147,35 @@ struct DataVaultTriesTests {
         for change in changes {
             var looser = strict
             change(&looser)
-            #expect(vaultCode { try vault.setPasswordPolicy(looser) } == 8)
+            check(vaultCode { try vault.setPasswordPolicy(looser) }, equals: 8)
             // Nor through another container.
-            #expect(
-                vaultCode { try home.container().vault(id: "a").setPasswordPolicy(looser) } == 8)
+            check(
+                vaultCode { try home.container().vault(id: "a").setPasswordPolicy(looser) },
+                equals: 8)
         }
-        #expect(try vault.passwordPolicy == strict)
-        #expect(try vault.triesLeft == 2)
+        try check(vault.passwordPolicy, equals: strict)
+        try check(vault.triesLeft, equals: 2)
         strict.retryLimit = 2
         try vault.setPasswordPolicy(strict)
-        #expect(try vault.triesLeft == 1)
+        try check(vault.triesLeft, equals: 1)
 
         // With the password it works, locked or unlocked.
         var looser = strict
         for limit in [5, 0] {
             looser.retryLimit = limit
             try vault.setPasswordPolicy(looser, password: "P4sSw0rD1")
-            #expect(vault.isLocked)
-            #expect(try vault.passwordPolicy == looser)
-            #expect(try vault.triesLeft == (limit == 0 ? nil : limit))
+            check(vault.isLocked)
+            try check(vault.passwordPolicy, equals: looser)
+            try check(vault.triesLeft, equals: (limit == 0 ? nil : limit))
         }
         try vault.unlock(password: "P4sSw0rD1")
         looser.minLength = 1
         try vault.setPasswordPolicy(looser)
-        #expect(try vault.passwordPolicy.minLength == 1)
+        try check(vault.passwordPolicy.minLength, equals: 1)
         looser.expirationDays = 3
         try vault.setPasswordPolicy(looser, password: "P4sSw0rD1")
-        #expect(!vault.isLocked)
-        #expect(try vault.passwordPolicy.expirationDays == 3)
+        check(!vault.isLocked)
+        try check(vault.passwordPolicy.expirationDays, equals: 3)
     }
 
     @Test
@@ -184,13 +188,13 @@ struct DataVaultTriesTests {
             let error = dataVaultError {
                 try vault.setPasswordPolicy(policy, password: "wrong password")
             }
-            #expect(error?.code == 5)
-            #expect(error?.triesLeft == left)
+            check(error?.code, equals: 5)
+            check(error?.triesLeft, equals: left)
         }
-        #expect(try vault.passwordPolicy.retryLimit == 3)
-        #expect(
+        try check(vault.passwordPolicy.retryLimit, equals: 3)
+        check(
             dataVaultError { try vault.setPasswordPolicy(policy, password: "wrong password") }?
-                .isSelfDestructed == true)
+                .isSelfDestructed, equals: true)
     }
 
     @Test func `without a limit, wrong passwords are counted but have no effect`() throws {
@@ -201,28 +205,30 @@ struct DataVaultTriesTests {
         vault.lock()
         for _ in 1...20 {
             let error = dataVaultError { try vault.unlock(password: "wrong password") }
-            #expect(error?.code == 5)
-            #expect(error?.triesLeft == nil)
+            check(error?.code, equals: 5)
+            check(error?.triesLeft == nil)
         }
         policy.retryLimit = 22
         try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 2)
+        try check(vault.triesLeft, equals: 2)
         try vault.unlock(password: "P4sSw0rD1")
     }
 
     @Test func `an error of the handler undoes nothing, and becomes the cause`() throws {
         container.onDestruction = { _ in throw CocoaError(.fileNoSuchFile) }
-        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        for _ in 1...2 {
+            check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
+        }
         let error = dataVaultError { try vault.unlock(password: "wrong password") }
-        #expect(error?.isSelfDestructed == true)
-        #expect(error?.cause is CocoaError)
-        #expect(try !container.exists(id: "a"))
+        check(error?.isSelfDestructed, equals: true)
+        check(error?.cause is CocoaError)
+        try check(!container.exists(id: "a"))
 
         _ = try container.create(id: "b", password: "")
         let deleted = dataVaultError { try container.delete(id: "b") }
-        #expect(deleted?.code == 0)
-        #expect(deleted?.cause is CocoaError)
-        #expect(try !container.exists(id: "b"))
+        check(deleted?.code, equals: 0)
+        check(deleted?.cause is CocoaError)
+        try check(!container.exists(id: "b"))
     }
 
     @Test
@@ -238,25 +244,25 @@ struct DataVaultTriesTests {
         for (number, call) in calls.enumerated() {
             try markDestroyed()
             let error = dataVaultError { try call(container) }
-            #expect(error?.isSelfDestructed == (number == 0 ? true : nil))
-            #expect(destroyed.count == number + 1)
-            #expect(destroyed.last == DataVaultDestruction(id: "a", isSelfDestructed: true))
+            check(error?.isSelfDestructed, equals: (number == 0 ? true : nil))
+            check(destroyed.count, equals: number + 1)
+            check(destroyed.last, equals: DataVaultDestruction(id: "a", isSelfDestructed: true))
             if number < 2 {
-                #expect(try home.databases() == [])
+                try check(home.databases(), equals: [])
                 _ = try container.create(id: "a", password: "P4sSw0rD1")
             }
         }
         // A vault that is unlocked at that time notices it, too.
         try markDestroyed()
         let error = dataVaultError { try vault.changePassword("P4sSw0rD2") }
-        #expect(error?.isSelfDestructed == true)
-        #expect(vault.isLocked)
-        #expect(destroyed.count == 4)
+        check(error?.isSelfDestructed, equals: true)
+        check(vault.isLocked)
+        check(destroyed.count, equals: 4)
     }
 
     /// Leaves the vault as a kill after the first step of its destruction does.
     private func markDestroyed() throws {
-        var record = try #require(try container.records.read(vault.place))
+        var record = try require(container.records.read(vault.place))
             .destroyed(.selfDestructed)
         try container.records.store(&record, vault.place)
     }
@@ -268,7 +274,7 @@ struct DataVaultTriesTests {
         try container.delete(id: "a")
         let new = try container.vault(id: "a")
         try new.unlock(password: "P4sSw0rD2")
-        #expect(try new.dataNames == [])
+        try check(new.dataNames, equals: [])
         // A vault that the handler also deletes is gone when it returns.
         container.onDestruction = { [unowned container, home] in
             let other = try container.create(id: $0.id, password: "P4sSw0rD3")
@@ -279,7 +285,7 @@ struct DataVaultTriesTests {
         }
         try container.delete(id: "a")
         let exists = try container.exists(id: "a")
-        #expect(!exists)
+        check(!exists)
     }
 
     @Test func `a password that could not be checked does not count as a try`() throws {
@@ -294,11 +300,11 @@ struct DataVaultTriesTests {
             directory: home.directory, keyStore: home.keyStore(), makePasswordKey: { _ in Unable() }
         )
         let record = try container.records.read(vault.place)
-        var copy = try #require(record)
+        var copy = try require(record)
         #expect(throws: DataVaultError.self) {
             _ = try poor.records.check(SecretBytes(utf8: "P4sSw0rD1"), of: &copy, vault.place)
         }
-        #expect(try vault.triesLeft == 3)
+        try check(vault.triesLeft, equals: 3)
     }
 
     @Test func `no password is checked if the try cannot be stored`() throws {
@@ -310,19 +316,19 @@ struct DataVaultTriesTests {
         let container = try home.container(store)
         let vault = try home.lockedVault(in: container)
         disk.isFull = true
-        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 7)
-        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 7)
-        #expect(vault.isLocked)
+        check(vaultCode { try vault.unlock(password: "P4sSw0rD1") }, equals: 7)
+        check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 7)
+        check(vault.isLocked)
         disk.isFull = false
         try vault.unlock(password: "P4sSw0rD1")
         disk.isFull = true
-        #expect(vaultCode { try vault.changePassword("P4sSw0rD2") } == 7)
-        #expect(vaultCode { try container.delete(id: "a") } == 7)
-        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 7)
+        check(vaultCode { try vault.changePassword("P4sSw0rD2") }, equals: 7)
+        check(vaultCode { try container.delete(id: "a") }, equals: 7)
+        check(vaultCode { _ = try container.create(id: "b", password: "") }, equals: 7)
         disk.isFull = false
         vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
-        #expect(try container.ids() == ["a"])
+        try check(container.ids(), equals: ["a"])
     }
 }
 

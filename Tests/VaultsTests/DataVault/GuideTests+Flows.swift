@@ -12,7 +12,7 @@ extension GuideTests {
         GuideRow("The DataVault library does not itself contain any UI elements") { _ in
             for (name, source) in try Guide.sources() {
                 let imports = #"import (SwiftUI|UIKit|AppKit|WatchKit)"#
-                #expect(source.range(of: imports, options: .regularExpression) == nil, "\(name)")
+                check(source.range(of: imports, options: .regularExpression) == nil, "\(name)")
             }
         },
         GuideRow("Note that the data vault itself does not have any sort of multi-user") { guide in
@@ -20,9 +20,9 @@ extension GuideTests {
             try vault.changePassword(Guide.newPassword)
             vault.lock()
             // There is one password at a time, for all values of the vault.
-            #expect(vaultCode { try vault.unlock(password: Guide.password) } == 5)
-            let record = try #require(try guide.container.records.read(vault.place))
-            #expect(record.keys?.records.count == 1)
+            check(vaultCode { try vault.unlock(password: Guide.password) }, equals: 5)
+            let record = try require(guide.container.records.read(vault.place))
+            check(record.keys?.records.count, equals: 1)
         },
         GuideRow("Switching between users in this case simply boils down") { guide in
             for user in ["ada", "bob"] {
@@ -33,39 +33,39 @@ extension GuideTests {
             for user in ["ada", "bob", "ada"] {
                 let vault = try guide.container.vault(id: user)
                 try vault.unlock(password: "password of \(user)")
-                #expect(try vault.getString("token") == "token of \(user)")
+                try check(vault.getString("token"), equals: "token of \(user)")
                 vault.lock()
             }
             let vault = try guide.container.vault(id: "ada")
-            #expect(vaultCode { try vault.unlock(password: "password of bob") } == 5)
+            check(vaultCode { try vault.unlock(password: "password of bob") }, equals: 5)
         },
         GuideRow("With the sensitive information and the user-specified password") { guide in
             let vault = try guide.container.create(id: "a", password: Guide.password)
             try vault.setString("token", value: "1234")
             vault.lock()
             try vault.unlock(password: Guide.password)
-            #expect(try vault.getString("token") == "1234")
+            try check(vault.getString("token"), equals: "1234")
         },
         .waiting("The rule of thumb is that the data vault should be kept unlocked") { guide in
             let vault = try guide.vault()
             let session = DataVaultSession(id: vault.id, in: guide.container)
-            #expect(session.state == .unlocked)
+            check(session.state, equals: .unlocked)
             session.appDidEnterBackground()
-            #expect(vault.isLocked)
+            check(vault.isLocked)
             session.appWillEnterForeground()
-            #expect(session.state == .locked(triesLeft: nil))
+            check(session.state, equals: .locked(triesLeft: nil))
             try await session.unlock(password: Guide.password)
-            #expect(!vault.isLocked)
+            check(!vault.isLocked)
         },
         .waiting("What matters is that you catch the user before") { guide in
             let vault = try guide.vault { $0.lockTimeout = 60 }
             try vault.setString("name", value: "value")
             let session = DataVaultSession(id: vault.id, in: guide.container)
             guide.home.clock.advance(by: .seconds(60))
-            #expect(vaultCode { _ = try session.withVault { try $0.getString("name") } } == 8)
-            #expect(session.state == .locked(triesLeft: nil))
+            check(vaultCode { _ = try session.withVault { try $0.getString("name") } }, equals: 8)
+            check(session.state, equals: .locked(triesLeft: nil))
             try await session.unlock(password: Guide.password)
-            #expect(try session.withVault { try $0.getString("name") } == "value")
+            try check(session.withVault { try $0.getString("name") }, equals: "value")
         },
         GuideRow(
             "A data vault will lock itself after a certain period of inactivity",
@@ -80,10 +80,10 @@ extension GuideTests {
                 { try $0.changePassword(Guide.password) }, { try $0.resetLockTimeout() },
             ]
             for call in calls {
-                #expect(vaultCode { try call(vault) } == nil)
+                check(vaultCode { try call(vault) } == nil)
                 guide.home.clock.advance(by: .seconds(60))
-                #expect(vaultCode { try call(vault) } == 8)
-                #expect(!guide.isFileOpen())
+                check(vaultCode { try call(vault) }, equals: 8)
+                check(!guide.isFileOpen())
                 try vault.unlock(password: Guide.password)
             }
             let others: [(DataVault) throws -> Bool] = [
@@ -91,11 +91,11 @@ extension GuideTests {
                 { vault in vaultCode { try vault.unlock(password: Guide.wrongPassword) } == 5 },
             ]
             for call in others {
-                #expect(guide.isFileOpen())
+                check(guide.isFileOpen())
                 guide.home.clock.advance(by: .seconds(60))
                 let isLockedThere = try call(vault)
-                #expect(isLockedThere)
-                #expect(!guide.isFileOpen())
+                check(isLockedThere)
+                check(!guide.isFileOpen())
                 try vault.unlock(password: Guide.password)
             }
         },
@@ -108,53 +108,53 @@ extension GuideTests {
             policy.lockTimeout = 1
             let vault = try container.create(id: "a", password: Guide.password, policy: policy)
             usleep(1_500_000)
-            #expect(guide.isFileOpen())
-            #expect(vault.isLocked)
-            #expect(!guide.isFileOpen())
+            check(guide.isFileOpen())
+            check(vault.isLocked)
+            check(!guide.isFileOpen())
         },
         GuideRow("If you'd like to see what the current state of the data vault") { guide in
             let vault = try guide.vault { $0.lockTimeout = 60 }
             guide.home.clock.advance(by: .seconds(59))
-            #expect(!vault.locked)
-            #expect(guide.isFileOpen())
+            check(!vault.locked)
+            check(guide.isFileOpen())
             guide.home.clock.advance(by: .seconds(1))
-            #expect(vault.locked)
-            #expect(!guide.isFileOpen())
+            check(vault.locked)
+            check(!guide.isFileOpen())
         },
         GuideRow("The data vault destroys itself if it is attempted to be unlocked") { guide in
             let vault = try guide.vault()
             let error = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
-            #expect(error?.isSelfDestructed == true)
-            #expect(try !guide.container.exists(id: vault.id))
+            check(error?.isSelfDestructed, equals: true)
+            try check(!guide.container.exists(id: vault.id))
         },
         GuideRow("The application needs to prepare for this event any time") { guide in
             let vault = try guide.vault()
             let error = try guide.destroy(vault) {
                 try $0.changePassword(Guide.wrongPassword, newPassword: Guide.newPassword)
             }
-            #expect(error?.isSelfDestructed == true)
-            #expect(try !guide.container.exists(id: vault.id))
+            check(error?.isSelfDestructed, equals: true)
+            try check(!guide.container.exists(id: vault.id))
         },
         GuideRow("If you'd like, you can keep the encryption key of this database") { guide in
             let (vault, database) = try guide.vaultWithDatabase()
             vault.lock()
             try vault.unlock(password: Guide.password)
-            let key = try #require(try vault.getValue("database key"))
+            let key = try require(vault.getValue("database key"))
             let db = SecureDatabaseStore(fullDatabasePath: database.path)
             try db.open(with: key)
-            #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 1)
+            try check(db.int(forQuery: "SELECT count(*) FROM t"), equals: 1)
             db.close()
         },
         GuideRow("If the user forgets the data vault password or enters it") { guide in
             let (vault, database) = try guide.vaultWithDatabase()
             let error = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
-            #expect(error?.isSelfDestructed == true)
+            check(error?.isSelfDestructed, equals: true)
             // The key no longer exists anywhere, but the file does.
-            #expect(SecureDatabaseStore.exists(at: database))
-            #expect(vaultCode { _ = try vault.getValue("database key") } == 3)
-            #expect(try guide.home.databases() == [])
-            let record = try #require(try guide.container.records.read(vault.place))
-            #expect(record.keys == nil)
+            check(SecureDatabaseStore.exists(at: database))
+            check(vaultCode { _ = try vault.getValue("database key") }, equals: 3)
+            try check(guide.home.databases(), equals: [])
+            let record = try require(guide.container.records.read(vault.place))
+            check(record.keys == nil)
         },
         GuideRow(
             "So, you'll have to destroy the secured database as well",
@@ -166,7 +166,7 @@ extension GuideTests {
                 _ = try SecureDatabaseStore.remove(at: database)
             }
             _ = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
-            #expect(!SecureDatabaseStore.exists(at: database))
+            check(!SecureDatabaseStore.exists(at: database))
         },
         .waiting("Most likely, you'll have to reset the app") { guide in
             let vault = try guide.vault { $0.retryLimit = 1 }
@@ -175,10 +175,10 @@ extension GuideTests {
             await #expect(throws: DataVaultError.self) {
                 try await session.unlock(password: Guide.wrongPassword)
             }
-            #expect(session.state == .destroyed)
+            check(session.state, equals: .destroyed)
             try await session.create(password: Guide.newPassword)
-            #expect(session.state == .unlocked)
-            #expect(try session.withVault { try $0.dataNames } == [])
+            check(session.state, equals: .unlocked)
+            try check(session.withVault { try $0.dataNames }, equals: [])
         },
     ]
 }

@@ -9,7 +9,6 @@ import TestSupport
 /// quoted by its first words.
 ///
 /// Sentences that give advice or reasons are left out.
-@Suite(.timeLimit(.minutes(10)))
 struct GuideTests {
     static let rows = lifecycleRows + dataRows + passwordRows + flowRows
 
@@ -36,11 +35,11 @@ struct GuideTests {
 
     @Test func `every sentence is quoted once`() {
         let quoted = Self.rows.map(\.words)
-        #expect(Set(quoted).count == quoted.count)
+        check(Set(quoted).count, equals: quoted.count)
         for words in quoted {
-            #expect(words.count >= 15, "\(words)")
+            check(words.count >= 15, "\(words)")
             // Nor does one row's quotation match the beginning of another's.
-            #expect(quoted.filter { $0.hasPrefix(words) } == [words])
+            check(quoted.filter { $0.hasPrefix(words) }, equals: [words])
         }
     }
 }
@@ -114,7 +113,7 @@ struct Guide: Sendable {
         policy.retryLimit = 3
         try vault.setPasswordPolicy(policy)
         vault.lock()
-        for _ in 1...2 { #expect(vaultCode { try call(vault) } == 5) }
+        for _ in 1...2 { check(vaultCode { try call(vault) }, equals: 5) }
         return dataVaultError { try call(vault) }
     }
 
@@ -139,12 +138,12 @@ struct Guide: Sendable {
                 token = token as String?
             ] in
             try Guide.become(name, group, in: path)
-            try #require(try DataVault.vaultExists("shared") == (token != nil))
+            try require(DataVault.vaultExists("shared") == (token != nil))
             guard let token else { return }
             let vault = try DataVault.getVault("shared")
-            try #require(vault.isLocked)
+            try require(vault.isLocked)
             try vault.unlock(Guide.password)
-            try #require(try vault.getString("token") == token)
+            try require(vault.getString("token") == token)
         }
     }
 

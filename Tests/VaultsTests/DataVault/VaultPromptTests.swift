@@ -9,7 +9,6 @@ import VaultsTestKit
 @testable import Vaults
 
 /// The example, with typed lines, and a descriptor in place of the terminal.
-@Suite(.timeLimit(.minutes(10)))
 struct VaultPromptTests {
     let home: VaultHome
     let container: DataVaultContainer
@@ -44,8 +43,9 @@ struct VaultPromptTests {
         var said = try await type(
             ["create", "set token", "names", "get token", "get other", "", "quit", "names"],
             answers: ["P4sSw0rD1", "a secret\u{1b}"])
-        #expect(
-            said == [
+        check(
+            said,
+            equals: [
                 "[no vault: create]", "[unlocked: set, get, names, lock]",
                 "[unlocked: set, get, names, lock]", "token", "[unlocked: set, get, names, lock]",
                 "a secret\\u{1b}", "[unlocked: set, get, names, lock]", "there is no other",
@@ -55,18 +55,19 @@ struct VaultPromptTests {
         said = try await type(
             ["get token", "unlock", "get token", "remove token", "names", "lock"],
             answers: ["P4sSw0rD1"])
-        #expect(said[0] == "[locked: unlock]")
-        #expect(said[1] == "the vault is locked; unlock it first")
-        #expect(said[3...4] == ["[unlocked: set, get, names, lock]", "a secret\\u{1b}"])
-        #expect(said.last == "[locked: unlock]")
+        check(said[0], equals: "[locked: unlock]")
+        check(said[1], equals: "the vault is locked; unlock it first")
+        check(said[3...4], equals: ["[unlocked: set, get, names, lock]", "a secret\\u{1b}"])
+        check(said.last, equals: "[locked: unlock]")
     }
 
     @Test func `wrong passwords use up the tries until the vault is gone`() async throws {
         let said = try await type(
             ["create", "policy tries 3", "lock", "unlock", "unlock", "unlock", "names", "create"],
             answers: ["P4sSw0rD1", "wrong", "wrong", "wrong", "P4sSw0rD2"])
-        #expect(
-            said[3...] == [
+        check(
+            said[3...],
+            equals: [
                 "[locked, 3 tries left: unlock]",
                 "wrong password; 2 more and the vault destroys itself",
                 "[locked, 2 tries left: unlock]",
@@ -86,24 +87,26 @@ struct VaultPromptTests {
                 "short", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD2", "P4sSw0rD1",
                 "P4s$w0rD2",
             ])
-        #expect(said[1].hasSuffix("fewer characters than the policy's minLength"))
-        #expect(said[2] == "[no vault: create]")
+        check(said[1].hasSuffix("fewer characters than the policy's minLength"))
+        check(said[2], equals: "[no vault: create]")
         let need = "the password needs one of ~!@#$%^&*()-+"
         let state = "[the password breaks a rule, special: passwd]"
-        #expect(
-            said[5...] == [
+        check(
+            said[5...],
+            equals: [
                 "[locked: unlock]", need, state, need, state, "[unlocked: set, get, names, lock]",
             ])
         said = try await type(
             ["unlock", "policy days 30", "policy tries 2", "passwd"],
             answers: ["P4s$w0rD2", "P4s$w0rD3"])
-        #expect(said.last == "[unlocked: set, get, names, lock]")
+        check(said.last, equals: "[unlocked: set, get, names, lock]")
         home.date.advance(days: 31)
         said = try await type(
             ["unlock", "passwd", "passwd"],
             answers: ["P4s$w0rD3", "wrong", "P4s$w0rD4", "P4s$w0rD3", "P4s$w0rD4"])
-        #expect(
-            said[1...] == [
+        check(
+            said[1...],
+            equals: [
                 "the password has expired; change it",
                 "[the password has expired, 2 tries left: passwd]",
                 "wrong password; 1 more and the vault destroys itself",
@@ -116,8 +119,9 @@ struct VaultPromptTests {
         let said = try await type(
             ["create", "lock", "unlock", "policy empty off", "lock", "unlock", "passwd"],
             answers: ["", "", "", "", "P4sSw0rD1"])
-        #expect(
-            said[1...] == [
+        check(
+            said[1...],
+            equals: [
                 "the empty password: whoever has the files opens the vault",
                 "[unlocked: set, get, names, lock]", "[locked: unlock]",
                 "[unlocked: set, get, names, lock]", "[unlocked: set, get, names, lock]",
@@ -132,10 +136,10 @@ struct VaultPromptTests {
         for url in try home.databases() { try FileManager.default.removeItem(at: url) }
         let said = try await type(
             ["unlock", "names", "unlock"], answers: ["P4sSw0rD1", "wrong"])
-        #expect(said[0] == "[locked: unlock]")
-        #expect(said[1].hasPrefix("the vault cannot be read"))
-        #expect(said[2] == "[\(said[1])]")
-        #expect(said.last == "[locked: unlock]")
+        check(said[0], equals: "[locked: unlock]")
+        check(said[1].hasPrefix("the vault cannot be read"))
+        check(said[2], equals: "[\(said[1])]")
+        check(said.last, equals: "[locked: unlock]")
     }
 
     @Test func `rules are shown and set, and invalid ones are refused`() async throws {
@@ -145,20 +149,21 @@ struct VaultPromptTests {
                 "policy upper 1", "policy tries -1", "policy tries",
             ],
             answers: ["P4sSw0rD1"])
-        #expect(said.contains("length\t9"))
-        #expect(said.contains("upper\ton"))
-        #expect(said.contains("special\toff"))
-        #expect(said.filter { $0.hasPrefix("a rule is one of") }.count == 2)
-        #expect(said.contains("invalid argument: retryLimit is -1"))
-        #expect(said.contains(Prompt.usage))
+        check(said.contains("length\t9"))
+        check(said.contains("upper\ton"))
+        check(said.contains("special\toff"))
+        check(said.filter { $0.hasPrefix("a rule is one of") }.count, equals: 2)
+        check(said.contains("invalid argument: retryLimit is -1"))
+        check(said.contains(Prompt.usage))
     }
 
     @Test func `the vault is locked in the background and after its timeout`() async throws {
         var said = try await type(
             ["create", " background ", "unlock", "foreground", "unlock", "policy timeout 60"],
             answers: ["P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1"])
-        #expect(
-            said[1...] == [
+        check(
+            said[1...],
+            equals: [
                 "[unlocked: set, get, names, lock]", "[in the background, locked: foreground]",
                 "[in the background, locked: foreground]", "[locked: unlock]",
                 "[unlocked: set, get, names, lock]", "[unlocked: set, get, names, lock]",
@@ -168,7 +173,7 @@ struct VaultPromptTests {
         home.clock.advance(by: .seconds(60))
         said = try await type(["names", "policy tries 0", "delete"])
         let locked = ["the vault is locked; unlock it first", "[locked: unlock]"]
-        #expect(said == ["[locked: unlock]"] + locked + locked + ["[no vault: create]"])
+        check(said, equals: ["[locked: unlock]"] + locked + locked + ["[no vault: create]"])
     }
 
     #if os(Linux)
@@ -178,7 +183,7 @@ struct VaultPromptTests {
             // Built with the tests, into the same directory.
             let program = URL(fileURLWithPath: CommandLine.arguments[0])
                 .deletingLastPathComponent().appendingPathComponent("VaultPrompt")
-            try #require(FileManager.default.isExecutableFile(atPath: program.path))
+            try require(FileManager.default.isExecutableFile(atPath: program.path))
             let script =
                 "printf 'create\\nset name\\nget name\\nlock\\n' | \"$0\" --password-fd 3 \"$1\" 3<\"$2\""
             let shell = try ChildProcess(
@@ -187,11 +192,11 @@ struct VaultPromptTests {
                     "-c", script, program.path, home.url.appendingPathComponent("own").path,
                     answers.path,
                 ])
-            #expect(shell.status == 0)
+            check(shell.status, equals: 0)
             let lines = shell.output.split(separator: "\n")
-            #expect(lines.first == "[no vault: create]")
-            #expect(lines.contains("a value"))
-            #expect(lines.last == "[locked: unlock]")
+            check(lines.first, equals: "[no vault: create]")
+            check(lines.contains("a value"))
+            check(lines.last, equals: "[locked: unlock]")
         }
     #endif
 }

@@ -1,40 +1,41 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 import VaultsTestKit
 
-@Suite(.timeLimit(.minutes(10))) struct ExpiringValueTests {
+struct ExpiringValueTests {
     @Test func `a value is available until it expires, whether read or not`() {
         let clock = ManualClock()
         let value = ExpiringValue<Int>(expiresAfter: 10, clock: clock)
-        #expect(value.value == nil)
+        check(value.value == nil)
         value.value = 1
         clock.advance(by: .seconds(9))
-        #expect(value.value == 1)
+        check(value.value, equals: 1)
         clock.advance(by: .seconds(1))
-        #expect(value.value == nil)
+        check(value.value == nil)
         value.value = 2
         clock.advance(by: .seconds(9))
         value.value = 3
         clock.advance(by: .seconds(9))
-        #expect(value.value == 3, "setting a value restarts the time")
+        check(value.value, equals: 3, "setting a value restarts the time")
         value.value = nil
-        #expect(value.value == nil)
+        check(value.value == nil)
     }
 
     @Test(arguments: [TimeInterval(0), -1, .nan, -TimeInterval.infinity])
     func `without a positive time nothing is kept`(_ time: TimeInterval) {
         let value = ExpiringValue<Int>(expiresAfter: time)
         value.value = 1
-        #expect(value.value == nil)
+        check(value.value == nil)
     }
 
     @Test(arguments: [TimeInterval.infinity, 1e300, 1e-9 + 3600])
     func `no time is too long`(_ time: TimeInterval) {
         let value = ExpiringValue<Int>(expiresAfter: time)
         value.value = 1
-        #expect(value.value == 1)
+        check(value.value, equals: 1)
     }
 
     @Test func `a key expires and is cleared without being read`() async throws {
@@ -42,7 +43,7 @@ import VaultsTestKit
         let key = try DataEncryptionKey.random(name: "data")
         value.value = key
         for _ in 0..<500 where !key.isCleared { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(key.isCleared)
+        check(key.isCleared)
     }
 
     @Test func `other holders of a Data keep its contents`() {
@@ -50,7 +51,7 @@ import VaultsTestKit
         let mine = Data(repeating: 7, count: 100)
         value.value = mine
         value.value = nil
-        #expect(mine == Data(repeating: 7, count: 100))
+        check(mine, equals: Data(repeating: 7, count: 100))
     }
 
     @Test func `16 threads may set and read`() async {
@@ -64,7 +65,7 @@ import VaultsTestKit
                         case 1: value.value = nil
                         default:
                             if let data = value.value {
-                                #expect(data == Data(repeating: 7, count: 100))
+                                check(data, equals: Data(repeating: 7, count: 100))
                             }
                         }
                     }

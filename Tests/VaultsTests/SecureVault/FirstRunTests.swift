@@ -1,11 +1,11 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 import VaultsTestKit
 
 /// Tests of the first run and of missing parts at later runs.
-@Suite(.timeLimit(.minutes(10)))
 struct FirstRunTests {
     let folder: VaultFolder
 
@@ -16,8 +16,9 @@ struct FirstRunTests {
         let store = try folder.store()
         try folder.withVault(store) { try $0.store("a", "text") }
         let names = try store.names()
-        #expect(
-            names == [
+        check(
+            names,
+            equals: [
                 "SecureVault.generated-password", "SecureVault.hashing-salt",
                 "SecureVault.l1-key", "SecureVault.l2-key",
                 "SecureVault.password-derivation",
@@ -25,12 +26,12 @@ struct FirstRunTests {
         let secrets = try names.map { try store.read($0) }
         for _ in 0..<2 {
             try folder.withVault(store) { (vault: NoteVault) throws in
-                #expect(try vault.titles() == ["a"])
-                #expect(try vault.text(1) == "text")
-                #expect(try !vault.levels.requiresPassword())
+                try check(vault.titles(), equals: ["a"])
+                try check(vault.text(1), equals: "text")
+                try check(!vault.levels.requiresPassword())
             }
         }
-        #expect(try names.map { try store.read($0) } == secrets)
+        try check(names.map { try store.read($0) }, equals: secrets)
     }
 
     @Test func `one factory makes one vault, even for several threads`() async throws {
@@ -42,7 +43,7 @@ struct FirstRunTests {
             }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
-        #expect(vaults.count == 1)
+        check(vaults.count, equals: 1)
     }
 
     @Test func `concurrent first runs all get the same keys`() async throws {
@@ -63,10 +64,10 @@ struct FirstRunTests {
                 try await group.waitForAll()
             }
             try folder.withVault(store) { (vault: NoteVault) throws in
-                #expect(try vault.titles().count == 6)
-                for id in 1...6 { #expect(try vault.text(Int64(id)) == "text") }
+                try check(vault.titles().count, equals: 6)
+                for id in 1...6 { try check(vault.text(Int64(id)), equals: "text") }
             }
-            #expect(try store.names().count == 5)
+            try check(store.names().count, equals: 5)
         }
     }
 
@@ -93,10 +94,10 @@ struct FirstRunTests {
             for keyStore in [slow, store] as [any KeyStore] {
                 try folder.withVault(keyStore) { (vault: NoteVault) throws in
                     if setsPassword { try vault.levels.authWith(password: Data([1])) }
-                    #expect(try vault.text(1) == "text", "step \(step)")
+                    try check(vault.text(1), equals: "text", "step \(step)")
                 }
             }
-            #expect(try store.names().count == (setsPassword ? 4 : 5), "step \(step)")
+            try check(store.names().count, equals: (setsPassword ? 4 : 5), "step \(step)")
         }
     }
 
@@ -109,14 +110,14 @@ struct FirstRunTests {
         let (names, files) = (try store.names(), try folder.fileNames())
         let contents = try Data(contentsOf: folder.file)
         for _ in 0..<2 {
-            #expect(vaultError { try folder.withVault(store) { _ in } } == "noL1Key")
+            check(vaultError { try folder.withVault(store) { _ in } }, equals: "noL1Key")
         }
-        #expect(try store.names() == names)
-        #expect(try folder.fileNames() == files)
-        #expect(try Data(contentsOf: folder.file) == contents)
+        try check(store.names(), equals: names)
+        try check(folder.fileNames(), equals: files)
+        try check(Data(contentsOf: folder.file), equals: contents)
         try store.store(key, forName: "SecureVault.l1-key")
         try folder.withVault(store) { (vault: NoteVault) throws in
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -124,8 +125,8 @@ struct FirstRunTests {
         defer { folder.remove() }
         try folder.withVault(try folder.store()) { try $0.store("a", "text") }
         let other = InMemoryKeyStore()
-        #expect(vaultError { try folder.withVault(other) { _ in } } == "noL1Key")
-        #expect(try other.names() == [])
+        check(vaultError { try folder.withVault(other) { _ in } }, equals: "noL1Key")
+        try check(other.names(), equals: [])
     }
 
     @Test func `a vault with a user's password but no device key is not taken for a new one`()
@@ -139,9 +140,9 @@ struct FirstRunTests {
         try store.remove("SecureVault.l1-key")
         try FileManager.default.removeItem(at: folder.file)
         let names = try store.names()
-        #expect(vaultError { try folder.withVault(store) { _ in } } == "noL1Key")
-        #expect(try store.names() == names)
-        #expect(!FileManager.default.fileExists(atPath: folder.file.path))
+        check(vaultError { try folder.withVault(store) { _ in } }, equals: "noL1Key")
+        try check(store.names(), equals: names)
+        check(!FileManager.default.fileExists(atPath: folder.file.path))
     }
 
     @Test func `a wrong key is not reported as damage and moves no file`() throws {
@@ -151,13 +152,13 @@ struct FirstRunTests {
         let key = try store.read("SecureVault.l1-key")
         try store.store(.random(count: 32), forName: "SecureVault.l1-key")
         let files = try folder.fileNames()
-        #expect(
-            vaultError { try folder.withVault(store) { _ in } }
-                == "failedToOpenDatabase.authenticationFailed")
-        #expect(try folder.fileNames() == files)
+        check(
+            vaultError { try folder.withVault(store) { _ in } },
+            equals: "failedToOpenDatabase.authenticationFailed")
+        try check(folder.fileNames(), equals: files)
         try store.store(key, forName: "SecureVault.l1-key")
         try folder.withVault(store) { (vault: NoteVault) throws in
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -167,11 +168,11 @@ struct FirstRunTests {
         try folder.withVault(store) { try $0.store("a", "text") }
         try Data("x".utf8).write(to: folder.file)
         let files = try folder.fileNames()
-        #expect(
-            vaultError { try folder.withVault(store) { _ in } }
-                == "failedToOpenDatabase.openFailed")
-        #expect(try folder.fileNames() == files)
-        #expect(try Data(contentsOf: folder.file) == Data("x".utf8))
+        check(
+            vaultError { try folder.withVault(store) { _ in } },
+            equals: "failedToOpenDatabase.openFailed")
+        try check(folder.fileNames(), equals: files)
+        try check(Data(contentsOf: folder.file), equals: Data("x".utf8))
     }
 
     @Test func `a missing salt is not reported as a wrong password and is not replaced`() throws {
@@ -179,31 +180,31 @@ struct FirstRunTests {
         let store = try folder.store()
         try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
             try vault.store("a", "text")
-            let password = try #require(try vault.providers.keystore.generatedPassword())
+            let password = try require(vault.providers.keystore.generatedPassword())
             try folder.useBox(store, password: SecretBytes(copying: password))
         }
         try store.remove("SecureVault.password-derivation")
         let names = try store.names()
         try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
-            #expect(vaultError { _ = try vault.text(1) } == "noL2Key")
-            #expect(vaultError { try vault.levels.authWith(password: Data([1])) } == "noL2Key")
+            check(vaultError { _ = try vault.text(1) }, equals: "noL2Key")
+            check(vaultError { try vault.levels.authWith(password: Data([1])) }, equals: "noL2Key")
         }
-        #expect(try store.names() == names)
+        try check(store.names(), equals: names)
     }
 
     @Test func `a hash is the same in the first run and in later ones`() throws {
         let store = InMemoryKeyStore()
         let first = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
         let later = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
-        #expect(first != nil && first == later)
+        check(first != nil && first == later)
         let other = try VaultCryptoProvider(keyStore: InMemoryKeyStore())
             .hashData(Data("value".utf8))
-        #expect(other != first)
+        check(other != first)
         store.isLocked = true
-        #expect(VaultCryptoProvider(keyStore: store).hashingSalt == nil)
-        #expect(
-            vaultError { _ = try VaultCryptoProvider(keyStore: store).hashData(Data()) }
-                == "keystoreReadError")
+        check(VaultCryptoProvider(keyStore: store).hashingSalt == nil)
+        check(
+            vaultError { _ = try VaultCryptoProvider(keyStore: store).hashData(Data()) },
+            equals: "keystoreReadError")
     }
 
     @Test func `a failure is passed to the reporter and is not cached`() throws {
@@ -216,13 +217,14 @@ struct FirstRunTests {
         let (reporter, store) = (Reporter(), InMemoryKeyStore())
         let factory = folder.factory(store, quick: true)
         store.isLocked = true
-        #expect(
-            vaultError { _ = try factory.makeVault(reporter: reporter) } == "keystoreReadError")
-        #expect(reporter.errors.map(\.isKeyStoreUnavailable) == [true])
+        check(
+            vaultError { _ = try factory.makeVault(reporter: reporter) },
+            equals: "keystoreReadError")
+        check(reporter.errors.map(\.isKeyStoreUnavailable), equals: [true])
         store.isLocked = false
-        #expect(try store.names() == [], "nothing was created")
+        try check(store.names(), equals: [], "nothing was created")
         let vault = try factory.makeVault(reporter: reporter)
-        #expect(try factory.makeVault(reporter: nil) === vault)
-        #expect(reporter.errors.count == 1)
+        try check(factory.makeVault(reporter: nil) === vault)
+        check(reporter.errors.count, equals: 1)
     }
 }

@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of the password that is valid until the user sets one.
-@Suite(.timeLimit(.minutes(10)))
 struct GeneratedPasswordTests {
     private let folder: VaultFolder
     private let store = InMemoryKeyStore()
@@ -35,13 +34,13 @@ struct GeneratedPasswordTests {
                     try call()
                     Issue.record("the loss was not noticed")
                 } catch let error as SecureVaultError {
-                    #expect(error.description.contains(Self.entry))
-                    #expect(error.description.contains("-25300"))
-                    #expect(!error.isKeyStoreUnavailable)
+                    check(error.description.contains(Self.entry))
+                    check(error.description.contains("-25300"))
+                    check(!error.isKeyStoreUnavailable)
                 }
             }
             try store.insert(password, forName: Self.entry)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -55,12 +54,12 @@ struct GeneratedPasswordTests {
         }
         try store.insert(generated, forName: Self.entry)
         try folder.withVault(store, quick: false) { vault throws in
-            #expect(try vault.levels.requiresPassword())
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            try check(vault.levels.requiresPassword())
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
             try vault.levels.authWith(password: SecretBytes(utf8: "new"))
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
-        #expect(try !store.names().contains(Self.entry))
+        try check(!store.names().contains(Self.entry))
     }
 
     @Test func `a damaged record of L2's key is reported as damaged`() throws {
@@ -76,7 +75,7 @@ struct GeneratedPasswordTests {
                     _ = try vault.text(1)
                     Issue.record("the damage was not noticed")
                 } catch let error as SecureVaultError {
-                    #expect(error.description.contains("\"SecureVault.l2-key\" is damaged"))
+                    check(error.description.contains("\"SecureVault.l2-key\" is damaged"))
                 }
             }
         }
@@ -99,22 +98,22 @@ struct GeneratedPasswordTests {
                 }
                 return (encrypted, box)
             }
-            #expect(data.count == 4 + 41 && data.first == 1)
-            #expect(try levels.l2Decrypt(data: data) == Data("text".utf8))
-            #expect(try levels.l2Decrypt(data: box) == Data("old".utf8))
-            #expect(
-                vaultError { _ = try levels.l3Decrypt(data: data, password: password) }
-                    == "generalCryptoError")
-            #expect(
+            check(data.count == 4 + 41 && data.first == 1)
+            try check(levels.l2Decrypt(data: data), equals: Data("text".utf8))
+            try check(levels.l2Decrypt(data: box), equals: Data("old".utf8))
+            check(
+                vaultError { _ = try levels.l3Decrypt(data: data, password: password) },
+                equals: "generalCryptoError")
+            check(
                 vaultError {
                     _ = try levels.l2Open(data, table: "t", column: "c", row: 1)
-                } == "generalCryptoError")
+                }, equals: "generalCryptoError")
             for position in [0, 10, data.count - 1] {
                 var changed = data
                 changed[position] ^= 1
-                #expect(
-                    vaultError { _ = try levels.l2Decrypt(data: changed) }
-                        == "generalCryptoError")
+                check(
+                    vaultError { _ = try levels.l2Decrypt(data: changed) },
+                    equals: "generalCryptoError")
             }
         }
     }

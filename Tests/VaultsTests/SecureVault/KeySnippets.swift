@@ -131,7 +131,7 @@ struct SealedNotes {
     }
 }
 
-@Suite(.timeLimit(.minutes(60))) struct KeySnippetTests {
+struct KeySnippetTests {
     let folder: VaultFolder
 
     init() throws { folder = try VaultFolder.make() }
@@ -164,18 +164,18 @@ struct SealedNotes {
         let key = try notes.makeKeys(password: Self.password)
         try notes.put("text", sealedWith: key)
         let sealed = try notes.db.data(forQuery: "SELECT text FROM note")
-        #expect(try notes.text(1, with: notes.unlock(Self.password)) == "text")
+        try check(notes.text(1, with: notes.unlock(Self.password)), equals: "text")
         let new = SecretBytes(utf8: "battery staple")
         try notes.changePassword(from: Self.password, to: new)
         #expect(throws: EnvelopeError.wrongPassword(name: "password")) {
             try notes.unlock(Self.password)
         }
         try notes.rotateDeviceKey()
-        #expect(try notes.keyStore.names().count == 1)
-        #expect(try notes.text(1, with: notes.unlock(new)) == "text")
+        try check(notes.keyStore.names().count, equals: 1)
+        try check(notes.text(1, with: notes.unlock(new)), equals: "text")
         let keys = try notes.keys()
-        #expect(try notes.text(1, with: keys.unwrap(with: notes.deviceKey(of: keys))) == "text")
-        #expect(try notes.db.data(forQuery: "SELECT text FROM note") == sealed)
+        try check(notes.text(1, with: keys.unwrap(with: notes.deviceKey(of: keys))), equals: "text")
+        try check(notes.db.data(forQuery: "SELECT text FROM note"), equals: sealed)
         notes.db.close()
     }
 
@@ -197,14 +197,14 @@ struct SealedNotes {
             }
             let notes = try Self.open(folder)
             let keys = try notes.keys()
-            #expect(
-                try notes.text(1, with: keys.unwrap(with: notes.deviceKey(of: keys))) == "text")
+            try check(
+                notes.text(1, with: keys.unwrap(with: notes.deviceKey(of: keys))), equals: "text")
             notes.db.close()
         }
         let notes = try Self.open(folder)
         let left = try notes.keyStore.names().count - 1
         SuddenDeath.report("kills of rotations have left \(left) keys that wrap nothing")
-        #expect(try notes.text(1, with: notes.unlock(Self.password)) == "text")
+        try check(notes.text(1, with: notes.unlock(Self.password)), equals: "text")
         notes.db.close()
     }
 }

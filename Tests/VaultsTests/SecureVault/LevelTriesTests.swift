@@ -7,7 +7,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of the wait after wrong passwords of a vault in levels.
-@Suite(.timeLimit(.minutes(10)))
 struct LevelTriesTests {
     private let folder: VaultFolder
     private let store = InMemoryKeyStore()
@@ -62,28 +61,28 @@ struct LevelTriesTests {
         defer { folder.remove() }
         try setPassword()
         try withLevels { levels throws in
-            for _ in 0..<3 { #expect(secondsToWait(levels, Self.wrong) == 0) }
+            for _ in 0..<3 { check(secondsToWait(levels, Self.wrong), equals: 0) }
             // The right one is not tried either, and asking does not make it longer.
-            #expect(secondsToWait(levels) == 60)
-            #expect(secondsToWait(levels, Self.wrong) == 60)
-            #expect(!levels.isL2Unlocked)
+            check(secondsToWait(levels), equals: 60)
+            check(secondsToWait(levels, Self.wrong), equals: 60)
+            check(!levels.isL2Unlocked)
             pass(seconds: 59)
-            #expect(secondsToWait(levels) == 1)
+            check(secondsToWait(levels), equals: 1)
         }
         // In another process, too.
         try withLevels { levels throws in
-            #expect(secondsToWait(levels) == 1)
+            check(secondsToWait(levels), equals: 1)
             pass(seconds: 1)
-            #expect(secondsToWait(levels, Self.wrong) == 0)
-            #expect(secondsToWait(levels) == 120)
+            check(secondsToWait(levels, Self.wrong), equals: 0)
+            check(secondsToWait(levels), equals: 120)
             pass(seconds: 120)
-            #expect(secondsToWait(levels) == nil)
-            #expect(levels.isL2Unlocked)
+            check(secondsToWait(levels) == nil)
+            check(levels.isL2Unlocked)
         }
-        #expect(try !store.names().contains("SecureVault.l2-tries"))
+        try check(!store.names().contains("SecureVault.l2-tries"))
         try withLevels { levels throws in
-            for _ in 0..<3 { #expect(secondsToWait(levels, Self.wrong) == 0) }
-            #expect(secondsToWait(levels) == 60)
+            for _ in 0..<3 { check(secondsToWait(levels, Self.wrong), equals: 0) }
+            check(secondsToWait(levels), equals: 60)
         }
     }
 
@@ -102,15 +101,15 @@ struct LevelTriesTests {
                 },
             ]
             for call in calls {
-                for _ in 0..<3 { #expect(vaultError(call) == "invalidPassword") }
-                for call in calls { #expect(vaultError(call) == "mustWait") }
+                for _ in 0..<3 { check(vaultError(call), equals: "invalidPassword") }
+                for call in calls { check(vaultError(call), equals: "mustWait") }
                 pass(seconds: 60)
                 try levels.withL3(password: Self.password) { _ in }
             }
-            for _ in 0..<3 { #expect(vaultError(calls[3]) == "invalidPassword") }
+            for _ in 0..<3 { check(vaultError(calls[3]), equals: "invalidPassword") }
             pass(seconds: 60)
             try levels.resetL2Password(oldPassword: Self.password, newPassword: Self.wrong)
-            #expect(secondsToWait(levels, Self.wrong) == nil)
+            check(secondsToWait(levels, Self.wrong) == nil)
         }
     }
 
@@ -118,12 +117,12 @@ struct LevelTriesTests {
         defer { folder.remove() }
         try setPassword()
         try withLevels { levels throws in
-            for _ in 0..<3 { #expect(secondsToWait(levels, Self.wrong) == 0) }
+            for _ in 0..<3 { check(secondsToWait(levels, Self.wrong), equals: 0) }
             pass(seconds: 50)
             clock.withLock {
                 $0 = MachineMoment(uptime: 5_000, start: Data(repeating: 1, count: 16))
             }
-            #expect(secondsToWait(levels) == 55)
+            check(secondsToWait(levels), equals: 55)
         }
     }
 
@@ -148,15 +147,15 @@ struct LevelTriesTests {
         defer { folder.remove() }
         try setPassword()
         try withLevels { levels throws in
-            for _ in 0..<2 { #expect(secondsToWait(levels, Self.wrong) == 0) }
+            for _ in 0..<2 { check(secondsToWait(levels, Self.wrong), equals: 0) }
             let record = try store.read("SecureVault.l2-key")
             try store.remove("SecureVault.l2-key")
             for _ in 0..<3 {
-                #expect(vaultError { try levels.authWith(password: Self.wrong) } == "noL2Key")
+                check(vaultError { try levels.authWith(password: Self.wrong) }, equals: "noL2Key")
             }
             try store.insert(record, forName: "SecureVault.l2-key")
-            #expect(secondsToWait(levels, Self.wrong) == 0)
-            #expect(secondsToWait(levels) == 60)
+            check(secondsToWait(levels, Self.wrong), equals: 0)
+            check(secondsToWait(levels), equals: 60)
         }
     }
 
@@ -167,14 +166,14 @@ struct LevelTriesTests {
             throw KeyStoreError.unavailable(reason: "the disk is full")
         }
         try withLevels(full) { levels throws in
-            #expect(
-                vaultError { try levels.authWith(password: Self.password) }
-                    == "keystoreUpdateError")
-            #expect(!levels.isL2Unlocked)
+            check(
+                vaultError { try levels.authWith(password: Self.password) },
+                equals: "keystoreUpdateError")
+            check(!levels.isL2Unlocked)
         }
         // Without a delay nothing is counted, so nothing is stored.
         try withLevels(full, delay: 0) { levels throws in
-            for _ in 0..<5 { #expect(secondsToWait(levels, Self.wrong) == 0) }
+            for _ in 0..<5 { check(secondsToWait(levels, Self.wrong), equals: 0) }
             try levels.authWith(password: Self.password)
         }
     }
@@ -194,8 +193,8 @@ struct LevelTriesTests {
             }
             return await group.reduce(into: [String?]()) { $0.append($1) }
         }
-        #expect(answers.filter { $0 == "invalidPassword" }.count == 3)
-        #expect(answers.filter { $0 == "mustWait" }.count == 21)
+        check(answers.filter { $0 == "invalidPassword" }.count, equals: 3)
+        check(answers.filter { $0 == "mustWait" }.count, equals: 21)
     }
 
     private static func error(_ body: () async throws -> Void) async -> String? {
@@ -216,7 +215,7 @@ struct LevelTriesTests {
                 try levels.authWith(password: Self.password)
                 Issue.record("the count was ignored")
             } catch let error as SecureVaultError {
-                #expect(error.description.contains("\"SecureVault.l2-tries\" is damaged"))
+                check(error.description.contains("\"SecureVault.l2-tries\" is damaged"))
             }
         }
     }

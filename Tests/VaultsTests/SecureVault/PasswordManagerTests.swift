@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import TypedPasswords
 import Vaults
@@ -7,19 +8,19 @@ import Vaults
 @testable import PasswordManager
 
 /// Tests of the example, with a descriptor in place of the terminal.
-@Suite(.timeLimit(.minutes(10))) struct PasswordManagerTests {
+struct PasswordManagerTests {
     @Test(arguments: [
         ("https://Mail.Example.com/login?x=1", "mail.example.com"), ("example.com", "example.com"),
         (" http://user@example.com:8080 ", "example.com"), ("android://hash@com.app/", "com.app"),
     ])
     func `an address has a domain`(_ address: String, _ domain: String) {
-        #expect(Domain.of(address) == domain)
+        check(Domain.of(address), equals: domain)
     }
 
     @Test(arguments: ["", " ", "https://", "a b"]) func `some text is not an address`(
         _ text: String
     ) {
-        #expect(Domain.of(text) == nil)
+        check(Domain.of(text) == nil)
     }
 
     @Test func `an export is read with its quoted fields, whatever the order of its columns`()
@@ -27,9 +28,9 @@ import Vaults
     {
         let text = "\u{feff}url,PASSWORD,username\r\nhttps://a.org,\"x,\"\"y\n\",ada\r\nb.org,,\n"
         let read = try CSVFile.credentials(in: text)
-        #expect(read.map(\.account.domain) == ["a.org", "b.org"])
-        #expect(read.map(\.account.username) == ["ada", ""])
-        #expect(read.map(\.password) == [SecretBytes(utf8: "x,\"y\n"), SecretBytes(utf8: "")])
+        check(read.map(\.account.domain), equals: ["a.org", "b.org"])
+        check(read.map(\.account.username), equals: ["ada", ""])
+        check(read.map(\.password), equals: [SecretBytes(utf8: "x,\"y\n"), SecretBytes(utf8: "")])
     }
 
     @Test(arguments: [
@@ -41,7 +42,7 @@ import Vaults
     func `a file that is not an export is an error that says why`(_ text: String, _ message: String)
     {
         let failure = #expect(throws: Failure.self) { try CSVFile.credentials(in: text) }
-        #expect(failure?.description.contains(message) == true)
+        check(failure?.description.contains(message), equals: true)
     }
 
     @Test func `accounts are imported, listed without a password and shown with it`() throws {
@@ -59,12 +60,12 @@ import Vaults
             try Session(vault: vault, passwords: Self.typing(lines)).run(words)
         }
         try run(["import", file.path])
-        #expect(try vault.accounts(domain: "example.com").count == 1_001)
-        #expect(try vault.accounts(domain: nil).count == 1_002)
+        try check(vault.accounts(domain: "example.com").count, equals: 1_001)
+        try check(vault.accounts(domain: nil).count, equals: 1_002)
         // The same account with another password: it is updated, not duplicated.
         try Data("name,url,username,password\nn,example.com,ada,second\n".utf8).write(to: file)
         try run(["import", file.path])
-        #expect(try vault.accounts(domain: nil).count == 1_002)
+        try check(vault.accounts(domain: nil).count, equals: 1_002)
 
         try run(["passwd"], typing: "secret\n")
         try run(["list", "example.com"])
@@ -74,11 +75,11 @@ import Vaults
         #expect(throws: Failure.self) { try run(["show", "example.com"]) }
         try run(["add", "new.org", "bob"], typing: "secret\nbobs\n")
         let found = try vault.websiteCredentialsFor(domain: "example.com")
-        #expect(found.count == 1_001)
-        #expect(found.first?.password == SecretBytes(utf8: "second"))
-        #expect(
-            try vault.websiteCredentialsFor(domain: "new.org").map(\.password)
-                == [SecretBytes(utf8: "bobs")])
+        check(found.count, equals: 1_001)
+        check(found.first?.password, equals: SecretBytes(utf8: "second"))
+        try check(
+            vault.websiteCredentialsFor(domain: "new.org").map(\.password),
+            equals: [SecretBytes(utf8: "bobs")])
         try run(["lock"])
         #expect(throws: SecureVaultError.self) {
             try vault.websiteCredentialsFor(domain: "new.org")
@@ -117,17 +118,17 @@ import Vaults
         let restored = try SecureVaultFactory.autofill(directory: other.url)
             .makeVault(reporter: nil)
         try restored.authWith(password: SecretBytes(utf8: "new"))
-        #expect(
-            try restored.websiteCredentialsFor(domain: "a.org").map(\.password)
-                == [SecretBytes(utf8: "pw")])
+        try check(
+            restored.websiteCredentialsFor(domain: "a.org").map(\.password),
+            equals: [SecretBytes(utf8: "pw")])
         // The first vault makes a later backup and stays open.
         try Session(vault: vault, passwords: Self.typing("old\n"))
             .run(["backup", folder.path + "/later.backup"])
         func problem(_ words: [String]) -> String? {
             backupError { try restore(words, to: folder, typing: "\(typed)\nnew\n") }?.kind
         }
-        #expect(problem([backup]) == "olderThanCurrent")
-        #expect(problem(["--older", backup]) == "inUse")
+        check(problem([backup]), equals: "olderThanCurrent")
+        check(problem(["--older", backup]), equals: "inUse")
         for words in [[], ["--older"], [backup, backup]] {
             #expect(throws: Failure.self) { try restore(words, to: folder, typing: "") }
         }

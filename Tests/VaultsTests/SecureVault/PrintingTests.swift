@@ -1,12 +1,13 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import VaultsTestKit
 
 @testable import Vaults
 
 /// Tests that no type of the module prints a secret.
-@Suite(.timeLimit(.minutes(10))) struct PrintingTests {
+struct PrintingTests {
     /// Types that hold nothing secret, or only functions; the cases of errors have their own tests.
     static let others: Set = [
         "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
@@ -70,18 +71,18 @@ import VaultsTestKit
                         bytes.prefix(8).map { "\($0)" }.joined(separator: ", "),
                         String(secret.base64EncodedString().prefix(10)),
                     ]
-                    for form in forms { #expect(!text.contains(form), "\(type)") }
+                    for form in forms { check(!text.contains(form), "\(type)") }
                 }
             }
         }
         let declared = try Self.declaredTypes()
-        #expect(declared.count > 20)
-        #expect(declared.subtracting(samples.keys).subtracting(Self.others) == [])
+        check(declared.count > 20)
+        check(declared.subtracting(samples.keys).subtracting(Self.others), equals: [])
     }
 
     @Test func `the search finds a printed secret`() {
         struct Careless { let key = Data("correct-horse-battery-staple-123".utf8) }
-        #expect(Self.mirrored(Careless()).contains("99, 111, 114, 114, 101, 99, 116, 45"))
+        check(Self.mirrored(Careless()).contains("99, 111, 114, 114, 101, 99, 116, 45"))
     }
 
     private static func backup(

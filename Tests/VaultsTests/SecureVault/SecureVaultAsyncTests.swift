@@ -1,12 +1,13 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import VaultsTestKit
 
 @testable import Vaults
 
 /// The calls of a vault in levels that run on a thread of their own.
-@Suite(.timeLimit(.minutes(10))) struct SecureVaultAsyncTests {
+struct SecureVaultAsyncTests {
     private static let password = SecretBytes(utf8: "correct horse")
     private let folder: VaultFolder
 
@@ -16,7 +17,7 @@ import VaultsTestKit
         defer { folder.remove() }
         let factory = try folder.factory(folder.store(), quick: true)
         let vault = try await factory.vault()
-        #expect(try await factory.vault() === vault)
+        try await check(factory.vault() === vault)
         try await vault.perform { try $0.store("a", "text") }
         try await vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.password)
         await #expect(throws: SecureVaultError.self) { try await vault.perform { try $0.text(1) } }
@@ -27,16 +28,16 @@ import VaultsTestKit
         // begin
         let text = try await vault.perform { try $0.text(1) }
         // end
-        #expect(text == "text")
+        check(text, equals: "text")
         let sealed = try await vault.levels.withL3(password: Self.password) {
             try $0.encrypt(Data([1, 2]))
         }
         let opened = try await vault.levels.withL3(password: Self.password) {
             try $0.decrypt(sealed)
         }
-        #expect(opened == Data([1, 2]))
+        check(opened, equals: Data([1, 2]))
         let count = try await vault.levels.withL2 { try $0.encrypt(Data()).count }
-        #expect(count > 0)
+        check(count > 0)
     }
 
     @Test func `derivations in progress leave Swift's threads to other tasks`() async throws {
@@ -57,7 +58,7 @@ import VaultsTestKit
             gate.isOpen = true
             try await group.waitForAll()
         }
-        #expect(levels.isL2Unlocked)
+        check(levels.isL2Unlocked)
     }
 
     @Test func `a task that was cancelled beforehand checks no password`() async throws {
@@ -70,7 +71,7 @@ import VaultsTestKit
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try !levels.requiresPassword())
+        try check(!levels.requiresPassword())
     }
 
     @Test func `a backup made from a task restores`() async throws {
@@ -82,6 +83,6 @@ import VaultsTestKit
         let url = folder.url.appendingPathComponent("backup")
         try await vault.levels.makeBackup(at: url, unlockedBy: [code], password: nil)
         let metadata = try await VaultBackup.verify(at: url, unlockedBy: code)
-        #expect(metadata.generation > 0)
+        check(metadata.generation > 0)
     }
 }

@@ -7,7 +7,6 @@ import VaultsTestKit
 @testable import Vaults
 
 /// Tests of backups of a whole vault, including its levels, and of restoring them.
-@Suite(.timeLimit(.minutes(60)))
 struct SecureVaultBackupTests {
     let folder: VaultFolder
     let device: VaultFolder
@@ -35,31 +34,31 @@ struct SecureVaultBackupTests {
         try device.factory(device.store(), quick: false)
             .restore(from: backup, to: device.file, unlockedBy: code, newPassword: Self.new)
         try device.withVault(device.store(), quick: false) { (vault: NoteVault) throws in
-            #expect(try vault.titles() == ["a"])
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
-            #expect(
-                vaultError { try vault.levels.authWith(password: Self.old) } == "invalidPassword")
+            try check(vault.titles(), equals: ["a"])
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
+            check(
+                vaultError { try vault.levels.authWith(password: Self.old) },
+                equals: "invalidPassword")
             try vault.levels.authWith(password: Self.new)
-            #expect(try vault.text(1) == "text")
-            #expect(
-                try vault.levels.l3Decrypt(data: card, password: Self.new) == Data([1, 2]))
-            #expect(try vault.providers.crypto.hashData(Data([3])) == hash)
-            #expect(
-                try !vault.providers.database.db.read {
+            try check(vault.text(1), equals: "text")
+            try check(
+                vault.levels.l3Decrypt(data: card, password: Self.new), equals: Data([1, 2]))
+            try check(vault.providers.crypto.hashData(Data([3])), equals: hash)
+            try check(
+                !vault.providers.database.db.read {
                     try $0.tableExists("securestorage_restored")
                 })
         }
         let (one, two) = (try folder.store(), try device.store())
-        #expect(
-            try two.names()
-                == ["hashing-salt", "l1-key", "l2-key"].map { "SecureVault." + $0 })
+        try check(
+            two.names(), equals: ["hashing-salt", "l1-key", "l2-key"].map { "SecureVault." + $0 })
         for name in ["l1-key", "l2-key"] {
-            #expect(try one.read("SecureVault." + name) != two.read("SecureVault." + name))
+            try check(one.read("SecureVault." + name) != two.read("SecureVault." + name))
         }
         // The first device works as before.
         try folder.withVault(one, quick: false) { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.old)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -83,7 +82,7 @@ struct SecureVaultBackupTests {
         let vault = try factory.makeVault(reporter: nil)
         // end
         try vault.levels.authWith(password: password)
-        #expect(try vault.text(1) == "text")
+        try check(vault.text(1), equals: "text")
         vault.providers.database.db.close()
     }
 
@@ -98,11 +97,11 @@ struct SecureVaultBackupTests {
         try device.factory(store, quick: true)
             .restore(from: backup, to: device.file, unlockedBy: code, newPassword: nil)
         try device.withVault(store) { (vault: NoteVault) throws in
-            #expect(try !vault.levels.requiresPassword())
-            #expect(try vault.text(1) == "text")
+            try check(!vault.levels.requiresPassword())
+            try check(vault.text(1), equals: "text")
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.new)
             try vault.levels.authWith(password: Self.new)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -111,9 +110,9 @@ struct SecureVaultBackupTests {
         try folder.withVault(InMemoryKeyStore()) { vault throws in
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
             try vault.levels.authWith(password: Self.old)
-            #expect(vaultError { try backUp(vault, password: nil) } == "authRequired")
-            #expect(vaultError { try backUp(vault, password: Self.new) } == "invalidPassword")
-            #expect(!FileManager.default.fileExists(atPath: backup.path))
+            check(vaultError { try backUp(vault, password: nil) }, equals: "authRequired")
+            check(vaultError { try backUp(vault, password: Self.new) }, equals: "invalidPassword")
+            check(!FileManager.default.fileExists(atPath: backup.path))
             try backUp(vault, password: Self.old)
         }
     }
@@ -144,22 +143,22 @@ struct SecureVaultBackupTests {
             }
             return kind ?? vaultProblem
         }
-        #expect(restored("backup", .random()) == "wrongRecoveryCode")
-        #expect(restored("bare") == "unacceptableContents")
+        check(restored("backup", .random()), equals: "wrongRecoveryCode")
+        check(restored("bare"), equals: "unacceptableContents")
         var bytes = try Data(contentsOf: backup)
         bytes[bytes.count - 1] ^= 1
         try bytes.write(to: folder.url.appendingPathComponent("changed"))
-        #expect(restored("changed") == "damaged")
-        #expect(try device.fileNames() == [])
-        #expect(
+        check(restored("changed"), equals: "damaged")
+        try check(device.fileNames(), equals: [])
+        check(
             vaultError {
                 try factory.restore(
                     from: backup, to: device.file, unlockedBy: code,
                     newPassword: SecretBytes(utf8: ""))
-            } == "invalidPassword")
-        #expect(try store.names() == [])
+            }, equals: "invalidPassword")
+        try check(store.names(), equals: [])
         let vault = try factory.makeVault(reporter: nil)
-        #expect(restored() == "inUse")
+        check(restored(), equals: "inUse")
         vault.providers.database.db.close()
     }
 
@@ -188,17 +187,17 @@ struct SecureVaultBackupTests {
                 from: backup, to: folder.file, unlockedBy: code, newPassword: Self.new,
                 replacing: replacing)
         }
-        #expect(backupError { try restore(.nothing) }?.kind == "taken")
-        #expect(backupError { try restore(.sameVaultNotNewer) }?.kind == "olderThanCurrent")
+        check(backupError { try restore(.nothing) }?.kind, equals: "taken")
+        check(backupError { try restore(.sameVaultNotNewer) }?.kind, equals: "olderThanCurrent")
         try folder.withVault(store) { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.old)
-            #expect(try vault.titles() == ["a", "b"])
+            try check(vault.titles(), equals: ["a", "b"])
         }
         try restore(.sameVault)
         try folder.withVault(store) { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.new)
-            #expect(try vault.titles() == ["a"])
-            #expect(try vault.text(1) == "text")
+            try check(vault.titles(), equals: ["a"])
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -221,10 +220,10 @@ struct SecureVaultBackupTests {
         try store.remove(name)
         try folder.withVault(store) { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.new)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
-        #expect(try store.names().contains(name))
-        #expect(try !store.names().contains(name + " (restoring)"))
+        try check(store.names().contains(name))
+        try check(!store.names().contains(name + " (restoring)"))
     }
 
     private var backup: URL { folder.url.appendingPathComponent("backup") }

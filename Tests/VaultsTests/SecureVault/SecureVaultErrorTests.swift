@@ -1,9 +1,10 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 
-@Suite(.timeLimit(.minutes(10))) struct SecureVaultErrorTests {
+struct SecureVaultErrorTests {
     private struct Foreign: Error {
         let secret: String
     }
@@ -19,8 +20,8 @@ import Vaults
     ]
 
     @Test func `codes are 1 to 15, in the domain that metrics expect`() {
-        #expect(Self.all.map(\.errorCode) == Array(1...15))
-        #expect(SecureVaultError.errorDomain == "SecureVaultError")
+        check(Self.all.map(\.errorCode), equals: Array(1...15))
+        check(SecureVaultError.errorDomain, equals: "SecureVaultError")
     }
 
     @Test func `an error says what to do and prints nothing of a foreign cause`() {
@@ -30,40 +31,40 @@ import Vaults
             for text in [
                 error.description, error.localizedDescription, String(reflecting: error), dumped,
             ] {
-                #expect(!text.contains("hunter2"))
-                #expect(!text.isEmpty)
+                check(!text.contains("hunter2"))
+                check(!text.isEmpty)
             }
-            #expect(error.description.first?.isLowercase == true)
+            check(error.description.first?.isLowercase, equals: true)
         }
     }
 
     @Test func `an error of the key store says which entry, and why`() {
         let damaged = KeyStoreError.damaged(name: "SecureVault.l2-key", reason: "cut off: \"/k\"")
         let error = SecureVaultError.keystoreReadError(status: -26275, cause: damaged)
-        #expect(error.cause as? KeyStoreError == damaged)
-        #expect(error.description.contains("\"SecureVault.l2-key\" is damaged: cut off: \"/k\""))
+        check(error.cause as? KeyStoreError, equals: damaged)
+        check(error.description.contains("\"SecureVault.l2-key\" is damaged: cut off: \"/k\""))
         let full = SecureVaultError.keystoreUpdateError(
             status: -25308, cause: KeyStoreError.unavailable(reason: "No space left on device"))
-        #expect(full.isKeyStoreUnavailable)
-        #expect(!full.description.contains("new key"))
+        check(full.isKeyStoreUnavailable)
+        check(!full.description.contains("new key"))
     }
 
     @Test func `SQLite's result code is included, even through nested causes`() {
         let cause = SecureStorageError.backingStoreError(code: 19, message: "m")
         let error = SecureVaultError.initFailed(cause: SecureVaultError.databaseError(cause: cause))
-        #expect(error.errorUserInfo["SQLiteResultCode"] as? NSNumber == 19)
-        #expect(error.errorUserInfo[NSUnderlyingErrorKey] as? SecureStorageError == cause)
+        check(error.errorUserInfo["SQLiteResultCode"] as? NSNumber, equals: 19)
+        check(error.errorUserInfo[NSUnderlyingErrorKey] as? SecureStorageError, equals: cause)
         let key = SecureVaultError.failedToOpenDatabase(
             cause: SecureStorageError.authenticationFailed(message: "m"))
-        #expect(key.errorUserInfo["SQLiteResultCode"] as? NSNumber == 26)
-        #expect(SecureVaultError.authRequired.errorUserInfo["SQLiteResultCode"] == nil)
+        check(key.errorUserInfo["SQLiteResultCode"] as? NSNumber, equals: 26)
+        check(SecureVaultError.authRequired.errorUserInfo["SQLiteResultCode"] == nil)
     }
 
     @Test func `a locked key store is recognised through nested causes`() {
         let locked = SecureVaultError.keystoreReadError(status: -25308)
-        #expect(locked.isKeyStoreUnavailable)
-        #expect(SecureVaultError.initFailed(cause: locked).isKeyStoreUnavailable)
-        #expect(!SecureVaultError.keystoreReadError(status: -25300).isKeyStoreUnavailable)
-        #expect(!SecureVaultError.authRequired.isKeyStoreUnavailable)
+        check(locked.isKeyStoreUnavailable)
+        check(SecureVaultError.initFailed(cause: locked).isKeyStoreUnavailable)
+        check(!SecureVaultError.keystoreReadError(status: -25300).isKeyStoreUnavailable)
+        check(!SecureVaultError.authRequired.isKeyStoreUnavailable)
     }
 }

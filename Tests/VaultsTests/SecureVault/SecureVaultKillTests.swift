@@ -1,10 +1,10 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 
 /// Tests of kills during the first run and during a password change.
-@Suite(.timeLimit(.minutes(60)))
 struct SecureVaultKillTests {
     let folder: VaultFolder
 
@@ -19,7 +19,7 @@ struct SecureVaultKillTests {
         let steps = StepCounter()
         let whole = try subfolder("whole")
         try whole.withVault(StepKeyStore(try whole.store()) { steps.count = $0 }) { _ in }
-        #expect(steps.count >= 10)
+        check(steps.count >= 10)
         for step in 1...steps.count {
             let folder = try subfolder("\(step)")
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -35,11 +35,11 @@ struct SecureVaultKillTests {
             let kept = try before.map { try store.read($0) }
             try folder.withVault(store) { try $0.store("a", "text") }
             try folder.withVault(store) { (vault: NoteVault) throws in
-                #expect(try vault.text(1) == "text")
+                try check(vault.text(1), equals: "text")
             }
-            #expect(try store.names().count == 5, "step \(step)")
+            try check(store.names().count, equals: 5, "step \(step)")
             for (name, secret) in zip(before, kept) where !name.hasSuffix(".candidate") {
-                #expect(try store.read(name) == secret, "\(name) was replaced, step \(step)")
+                try check(store.read(name), equals: secret, "\(name) was replaced, step \(step)")
             }
         }
     }
@@ -66,7 +66,7 @@ struct SecureVaultKillTests {
             try vault.levels.resetL2Password(
                 oldPassword: old.map { Data($0.utf8) }, newPassword: Data("new".utf8))
         }
-        #expect(steps.count == 4)
+        check(steps.count, equals: 4)
         for step in 1...steps.count {
             let folder = try prepared("\(step)")
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -82,12 +82,12 @@ struct SecureVaultKillTests {
             }
             try folder.withVault(try folder.store()) { (vault: NoteVault) throws in
                 let isNew = step > 1
-                #expect(try vault.opens(with: "new") == isNew, "step \(step)")
-                if let old { #expect(try vault.opens(with: old) == !isNew, "step \(step)") }
+                try check(vault.opens(with: "new"), equals: isNew, "step \(step)")
+                if let old { try check(vault.opens(with: old), equals: !isNew, "step \(step)") }
                 vault.levels.lock()
                 if isNew { try vault.levels.authWith(password: Data("new".utf8)) }
                 if !isNew, let old { try vault.levels.authWith(password: Data(old.utf8)) }
-                #expect(try vault.text(1) == "text", "step \(step)")
+                try check(vault.text(1), equals: "text", "step \(step)")
             }
         }
     }
@@ -114,15 +114,15 @@ struct SecureVaultKillTests {
                 }
                 try VaultFolder(path: path).changePasswords()
             }
-            let acknowledged = try #require(Data(contentsOf: journal).first)
+            let acknowledged = try require(Data(contentsOf: journal).first)
             entries[try folder.store().names().count, default: 0] += 1
             try folder.withVault(try folder.store()) { (vault: NoteVault) throws in
-                let number = try #require(try vault.password(after: acknowledged))
+                let number = try require(vault.password(after: acknowledged))
                 try Data([number]).write(to: journal)
                 if number != acknowledged { changed += 1 }
                 if try vault.titles().isEmpty { try vault.store("a", "text") }
-                #expect(try vault.titles() == ["a"])
-                #expect(try vault.text(1) == "text")
+                try check(vault.titles(), equals: ["a"])
+                try check(vault.text(1), equals: "text")
             }
             if round % 2 == 1, round > 1 { try? FileManager.default.removeItem(at: folder.url) }
         }
@@ -174,11 +174,11 @@ extension VaultFolder {
     /// Changes the password repeatedly and acknowledges each change.
     fileprivate func changePasswords() throws {
         let file = open(url.appendingPathComponent("journal").path, O_RDWR)
-        try #require(file >= 0)
+        try require(file >= 0)
         try withVault(try store()) { (vault: NoteVault) throws in
             if try vault.titles().isEmpty { try vault.store("a", "text") }
             var number: UInt8 = 0
-            try #require(pread(file, &number, 1, 0) == 1)
+            try require(pread(file, &number, 1, 0) == 1)
             while true {
                 let next = number % 200 + 1
                 try vault.levels.resetL2Password(

@@ -1,10 +1,10 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 import VaultsTestKit
 
-@Suite(.timeLimit(.minutes(10)))
 struct SecureVaultLevelsTests {
     let folder: VaultFolder
     let store = InMemoryKeyStore()
@@ -27,20 +27,20 @@ struct SecureVaultLevelsTests {
 
     @Test func `a password is valid for three days after it is entered`() throws {
         try withVault { (vault: NoteVault) throws in
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
-            #expect(try vault.levels.requiresPassword())
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
+            try check(vault.levels.requiresPassword())
             try vault.levels.authWith(password: Self.password)
             for _ in 0..<2 {
                 clock.advance(by: .seconds(3 * 86_400 / 2 - 1))
-                #expect(try vault.text(1) == "text")
-                #expect(try !vault.levels.requiresPassword())
+                try check(vault.text(1), equals: "text")
+                try check(!vault.levels.requiresPassword())
             }
             clock.advance(by: .seconds(2))
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
-            #expect(vaultError { try vault.store("b", "text") } == "authRequired")
-            #expect(try vault.titles() == ["a"], "the transaction was rolled back")
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
+            check(vaultError { try vault.store("b", "text") }, equals: "authRequired")
+            try check(vault.titles(), equals: ["a"], "the transaction was rolled back")
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -50,34 +50,34 @@ struct SecureVaultLevelsTests {
         try withVault { (vault: NoteVault) throws in
             let wrong = [Data(), Data("x".utf8), Self.password + [0], Data(count: 100_000)]
             for password in wrong {
-                #expect(
-                    vaultError { try vault.levels.authWith(password: password) }
-                        == "invalidPassword")
-                #expect(!vault.levels.isL2Unlocked)
+                check(
+                    vaultError { try vault.levels.authWith(password: password) },
+                    equals: "invalidPassword")
+                check(!vault.levels.isL2Unlocked)
             }
             try vault.levels.authWith(password: Self.password)
             for password in wrong {
-                #expect(
-                    vaultError { try vault.levels.authWith(password: password) }
-                        == "invalidPassword")
-                #expect(
+                check(
+                    vaultError { try vault.levels.authWith(password: password) },
+                    equals: "invalidPassword")
+                check(
                     vaultError {
                         try vault.levels.resetL2Password(
                             oldPassword: nil as Data?, newPassword: password)
-                    } == "invalidPassword")
-                #expect(
+                    }, equals: "invalidPassword")
+                check(
                     vaultError {
                         try vault.levels.resetL2Password(
                             oldPassword: password, newPassword: Data("y".utf8))
-                    } == "invalidPassword")
+                    }, equals: "invalidPassword")
             }
-            #expect(
+            check(
                 vaultError {
                     try vault.levels.resetL2Password(
                         oldPassword: Self.password, newPassword: Data())
-                } == "invalidPassword")
+                }, equals: "invalidPassword")
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -88,13 +88,13 @@ struct SecureVaultLevelsTests {
             let l2 = try vault.levels.l2Encrypt(data: Data([3]))
             let new = SecretBytes(utf8: "new")
             try vault.levels.resetL2Password(oldPassword: Self.secret, newPassword: new)
-            #expect(
-                vaultError { try vault.levels.authWith(password: Self.password) }
-                    == "invalidPassword")
+            check(
+                vaultError { try vault.levels.authWith(password: Self.password) },
+                equals: "invalidPassword")
             try vault.levels.authWith(password: new)
-            #expect(try vault.text(1) == "text")
-            #expect(try vault.levels.l2Decrypt(data: l2) == Data([3]))
-            #expect(try vault.levels.l3Decrypt(data: l3, password: new) == Data([1, 2]))
+            try check(vault.text(1), equals: "text")
+            try check(vault.levels.l2Decrypt(data: l2), equals: Data([3]))
+            try check(vault.levels.l3Decrypt(data: l3, password: new), equals: Data([1, 2]))
         }
     }
 
@@ -105,24 +105,24 @@ struct SecureVaultLevelsTests {
             let sealed = try vault.levels.withL3(password: Self.secret) {
                 try $0.seal(Data("4111".utf8), table: "card", column: "number", row: 1)
             }
-            #expect(!vault.levels.isL2Unlocked)
+            check(!vault.levels.isL2Unlocked)
             try vault.levels.authWith(password: Self.password)
-            #expect(
+            check(
                 vaultError {
                     try vault.levels.withL3(password: SecretBytes(utf8: "x")) { _ in }
-                } == "invalidPassword")
-            #expect(
+                }, equals: "invalidPassword")
+            check(
                 vaultError {
                     _ = try vault.levels.l2Open(
                         sealed, table: "card", column: "number", row: 1)
-                } == "generalCryptoError")
+                }, equals: "generalCryptoError")
             let opened = try vault.levels.withL3(password: Self.secret) {
                 try $0.openSecret(sealed, table: "card", column: "number", row: 1)
             }
-            #expect(opened == SecretBytes(utf8: "4111"))
+            check(opened, equals: SecretBytes(utf8: "4111"))
             var kept: SecureVaultLevel?
             try vault.levels.withL3(password: Self.secret) { kept = $0 }
-            #expect(vaultError { _ = try kept?.encrypt(Data()) } == "authRequired")
+            check(vaultError { _ = try kept?.encrypt(Data()) }, equals: "authRequired")
         }
     }
 
@@ -135,24 +135,24 @@ struct SecureVaultLevelsTests {
                 ("u", "c", 1), ("t", "d", 1), ("t", "c", 2), ("t", "c", "1"),
             ]
             for (table, column, row) in places {
-                #expect(
+                check(
                     vaultError {
                         _ = try vault.levels.l2Open(
                             sealed, table: table, column: column, row: row)
-                    } == "generalCryptoError")
+                    }, equals: "generalCryptoError")
             }
             let encrypted = try vault.levels.l2Encrypt(data: Data("v".utf8))
             for index in encrypted.indices {
                 var changed = encrypted
                 changed[index] ^= 1
-                #expect(
-                    vaultError { _ = try vault.levels.l2Decrypt(data: changed) }
-                        == "generalCryptoError")
+                check(
+                    vaultError { _ = try vault.levels.l2Decrypt(data: changed) },
+                    equals: "generalCryptoError")
             }
             for length in [0, 1, 27] {
-                #expect(
-                    vaultError { _ = try vault.levels.l2Decrypt(data: Data(count: length)) }
-                        == "generalCryptoError")
+                check(
+                    vaultError { _ = try vault.levels.l2Decrypt(data: Data(count: length)) },
+                    equals: "generalCryptoError")
             }
         }
     }
@@ -162,7 +162,7 @@ struct SecureVaultLevelsTests {
         try withVault { (vault: NoteVault) throws in
             let secrets = try store.names().map { try store.read($0) }
             store.isLocked = true
-            #expect(try vault.titles() == ["a"])
+            try check(vault.titles(), equals: ["a"])
             for body: () throws -> Void in [
                 { _ = try vault.text(1) },
                 { try vault.levels.authWith(password: Self.password) },
@@ -175,15 +175,15 @@ struct SecureVaultLevelsTests {
                 #expect(throws: SecureVaultError.self) { try body() }
                 do { try body() } catch let error as SecureVaultError {
                     // A vault that knows its user has a password asks for it without the key store.
-                    #expect(error.isKeyStoreUnavailable || error.errorCode == 2)
+                    check(error.isKeyStoreUnavailable || error.errorCode == 2)
                 }
             }
             store.isLocked = false
             try vault.levels.authWith(password: Self.password)
             store.isLocked = true
-            #expect(try vault.text(1) == "text", "its key is in memory")
+            try check(vault.text(1), equals: "text", "its key is in memory")
             store.isLocked = false
-            #expect(try store.names().map { try store.read($0) } == secrets)
+            try check(store.names().map { try store.read($0) }, equals: secrets)
         }
     }
 
@@ -192,9 +192,9 @@ struct SecureVaultLevelsTests {
         try folder.withVault(store) { try $0.store("a", "text") }
         try folder.withVault(store) { (vault: NoteVault) throws in
             store.isLocked = true
-            #expect(vaultError { _ = try vault.text(1) } == "keystoreReadError")
+            check(vaultError { _ = try vault.text(1) }, equals: "keystoreReadError")
             store.isLocked = false
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -202,11 +202,11 @@ struct SecureVaultLevelsTests {
         try withVault { vault in
             try vault.levels.authWith(password: Self.password)
             vault.levels.lock()
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
             try vault.levels.authWith(password: Self.password)
             try vault.levels.withL2 { level in
                 vault.levels.lock()
-                #expect(vaultError { _ = try level.encrypt(Data()) } == "authRequired")
+                check(vaultError { _ = try level.encrypt(Data()) }, equals: "authRequired")
             }
         }
     }
@@ -237,10 +237,10 @@ struct SecureVaultLevelsTests {
         try await Task.sleep(for: .milliseconds(200))
         levels.lock()
         gate.isOpen = true
-        #expect(await errors == ["authRequired", "authRequired"])
-        #expect(!levels.isL2Unlocked)
+        await check(errors, equals: ["authRequired", "authRequired"])
+        check(!levels.isL2Unlocked)
         try await levels.authWith(password: Self.password)
-        #expect(levels.isL2Unlocked)
+        check(levels.isL2Unlocked)
     }
 
     /// Runs `body` on a separate thread, because Swift's own threads must not block.
@@ -260,15 +260,15 @@ struct SecureVaultLevelsTests {
             try store.store(generated, forName: name)
         }
         try folder.withVault(store) { (vault: NoteVault) throws in
-            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
-            #expect(
+            check(vaultError { _ = try vault.text(1) }, equals: "authRequired")
+            check(
                 vaultError {
                     try vault.levels.resetL2Password(
                         oldPassword: nil as Data?, newPassword: Data([1]))
-                } == "invalidPassword")
+                }, equals: "invalidPassword")
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
-            #expect(try !store.names().contains(name))
+            try check(vault.text(1), equals: "text")
+            try check(!store.names().contains(name))
         }
     }
 
@@ -295,9 +295,9 @@ struct SecureVaultLevelsTests {
                 try? vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.password)
                 ended.signal()
             }
-            for _ in 0..<2 { #expect(ended.wait(timeout: .now() + 60) == .success) }
+            for _ in 0..<2 { check(ended.wait(timeout: .now() + 60), equals: .success) }
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -321,7 +321,7 @@ struct SecureVaultLevelsTests {
                     for _ in 0..<200 {
                         do {
                             let text = try vault.text(1)
-                            #expect(text == "text")
+                            check(text, equals: "text")
                             reads += 1
                         } catch SecureVaultError.authRequired {
                             await Task.yield()
@@ -333,10 +333,10 @@ struct SecureVaultLevelsTests {
             group.addTask {
                 for number in 0..<UInt8(100) {
                     try vault.levels.authWith(password: Data([number]))
-                    #expect(
-                        try vault.levels.l3Decrypt(
-                            data: sealed, password: SecretBytes(copying: Data([number])))
-                            == Data("card".utf8))
+                    try check(
+                        vault.levels.l3Decrypt(
+                            data: sealed, password: SecretBytes(copying: Data([number]))),
+                        equals: Data("card".utf8))
                     if number % 3 == 0 { vault.levels.lock() }
                     try vault.levels.resetL2Password(
                         oldPassword: Data([number]), newPassword: Data([number + 1]))
@@ -346,7 +346,7 @@ struct SecureVaultLevelsTests {
             }
             return try await group.reduce(0, +)
         }
-        #expect(reads > 0)
-        #expect(try vault.text(1) == "text")
+        check(reads > 0)
+        try check(vault.text(1), equals: "text")
     }
 }

@@ -9,7 +9,7 @@ import TestSupport
     @testable import Vaults
 
     /// Tests of what remains of a vault's password and keys in memory, each in a separate process.
-    @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
+    @Suite(.enabled(if: !Sanitizer.isPresent))
     struct SecureVaultMemoryTests {
         @Test func `after locking, neither the password nor a key of L2 or L3 is in memory`() async
         {
@@ -21,7 +21,7 @@ import TestSupport
                     let needles = try Leftovers.use(vault)
                     vault.levels.lock()
                     for (number, needle) in needles.enumerated() {
-                        #expect(try needle.countInProcess() == 0, "needle \(number)")
+                        try check(needle.countInProcess(), equals: 0, "needle \(number)")
                     }
                 }
             }
@@ -37,7 +37,7 @@ import TestSupport
                     let needles = try Leftovers.generated(vault)
                     vault.levels.lock()
                     for (number, needle) in needles.enumerated() {
-                        #expect(try needle.countInProcess() == 0, "needle \(number)")
+                        try check(needle.countInProcess(), equals: 0, "needle \(number)")
                     }
                 }
             }
@@ -52,11 +52,11 @@ import TestSupport
                 value.value = Data(repeating: 7, count: 40)
                 value.value = nil
                 let needle = try Leftovers.random { value.value = $0 }
-                #expect(try needle.countInProcess() > 0)
+                try check(needle.countInProcess() > 0)
                 try await Task.sleep(for: .seconds(1))
                 let left = try needle.countInProcess()
-                #expect(left == 0)
-                #expect(value.value == nil)
+                check(left, equals: 0)
+                check(value.value == nil)
             }
         }
     }
@@ -85,7 +85,7 @@ import TestSupport
         }
 
         static func generated(_ vault: NoteVault) throws -> [Needle] {
-            var data = try #require(try vault.providers.keystore.generatedPassword())
+            var data = try require(vault.providers.keystore.generatedPassword())
             let password = SecretBytes(erasing: &data)
             _ = try vault.text(1)
             try expectFound([needle(password)])

@@ -5,7 +5,6 @@ import TestSupport
 import Vaults
 
 /// Tests of kills while a vault is restored over another state of itself and first opened.
-@Suite(.timeLimit(.minutes(60)))
 struct SecureVaultRestoreKillTests {
     let folder: VaultFolder
     private let template: VaultFolder
@@ -26,8 +25,8 @@ struct SecureVaultRestoreKillTests {
         let whole = try place("whole", isReplacing)
         let steps = LockedCount()
         try whole.restoreAndOpen(StepKeyStore(try whole.store()) { steps.value = $0 })
-        #expect(try whole.state() == .restored)
-        #expect(steps.value >= 10)
+        try check(whole.state(), equals: .restored)
+        check(steps.value >= 10)
         for step in 1...steps.value {
             let place = try place("\(step)", isReplacing)
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -36,7 +35,7 @@ struct SecureVaultRestoreKillTests {
                 try place.restoreAndOpen(
                     StepKeyStore(try place.store()) { if $0 == step { SuddenDeath.now() } })
             }
-            try check(place, isReplacing, "step \(step)")
+            try verify(place, isReplacing, "step \(step)")
         }
     }
 
@@ -56,7 +55,7 @@ struct SecureVaultRestoreKillTests {
                 try place.restoreAndOpen(store)
                 SuddenDeath.now()
             }
-            let state = try check(place, isReplacing, "round \(round)")
+            let state = try verify(place, isReplacing, "round \(round)")
             moment.note(wasTooLate: state == .restored)
             counts[state, default: 0] += 1
             place.remove()
@@ -66,15 +65,15 @@ struct SecureVaultRestoreKillTests {
 
     /// Checks that the vault is in one complete state and can be restored again.
     @discardableResult
-    private func check(
+    private func verify(
         _ place: VaultFolder, _ isReplacing: Bool, _ comment: Comment
     ) throws -> VaultFolder.State {
         let state = try place.state()
-        #expect([.restored, isReplacing ? .old : .none].contains(state), comment)
+        check([.restored, isReplacing ? .old : .none].contains(state), comment)
         if state == .none { place.forgetFirstRun() }
         try place.restoreAndOpen(place.store(), replacing: .sameVault)
-        #expect(try place.state() == .restored, comment)
-        #expect(try place.store().names().count == 4, comment)
+        try check(place.state(), equals: .restored, comment)
+        try check(place.store().names().count, equals: 4, comment)
         return state
     }
 

@@ -261,7 +261,7 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
     ) throws -> Int64 { try storeWebsiteCredentials(credentials) }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct SeedSnippetTests {
+struct SeedSnippetTests {
     // "func testSecureVaultStorage() async throws {"
     @Test func `the guidelines' test of a mock vault passes`() async throws {
         let vault = try MockSecureVaultFactory.makeVault(reporter: nil)
@@ -279,17 +279,17 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
 
         // "// Test storage"
         let storedId = try vault.storeWebsiteCredentials(credentials)
-        #expect(storedId > 0)
+        check(storedId > 0)
 
         // "// Test retrieval"
         let retrievedCredentials = try vault.websiteCredentialsFor(domain: "example.com")
-        #expect(retrievedCredentials.count == 1)
-        #expect(retrievedCredentials.first?.account?.username == "testuser")
+        check(retrievedCredentials.count, equals: 1)
+        check(retrievedCredentials.first?.account?.username, equals: "testuser")
     }
 
     @Test func `the guidelines' vault stores, asks for its password, and changes it`() throws {
         let vault = try AutofillSecureVaultFactory.makeVault(reporter: nil)
-        #expect(try AutofillSecureVaultFactory.makeVault(reporter: nil) === vault)
+        try check(AutofillSecureVaultFactory.makeVault(reporter: nil) === vault)
 
         // "// ✅ GOOD: Batch operations"
         let credentials = ["a", "b"].map { (name: String) in
@@ -303,12 +303,12 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
             }
         }
         let model = MyFeatureViewModel()
-        #expect(try model.store(credentials[0]) == 3)
+        try check(model.store(credentials[0]), equals: 3)
         let found = try vault.websiteCredentialsFor(domain: "example.com")
-        #expect(found.map(\.account?.username) == ["a", "b", "a"])
-        #expect(
-            found.map(\.password)
-                == [credentials[0], credentials[1], credentials[0]].map(\.password))
+        check(found.map(\.account?.username), equals: ["a", "b", "a"])
+        check(
+            found.map(\.password),
+            equals: [credentials[0], credentials[1], credentials[0]].map(\.password))
 
         // "catch SecureStorageError.authRequired", "catch SecureStorageError.invalidPassword"
         func handled(_ body: () throws -> Void) -> String {
@@ -327,17 +327,17 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
         }
         try vault.resetL2Password(oldPassword: nil, newPassword: Data("first".utf8))
         let read = { _ = try vault.websiteCredentialsFor(domain: "example.com") }
-        #expect(handled(read) == "request user authentication")
-        #expect(
-            handled { _ = try vault.authWith(password: Data("other".utf8)) }
-                == "show password error")
+        check(handled(read), equals: "request user authentication")
+        check(
+            handled { _ = try vault.authWith(password: Data("other".utf8)) },
+            equals: "show password error")
         let unlocked = try vault.authWith(password: Data("first".utf8))
-        #expect(try unlocked.websiteCredentialsFor(domain: "example.com").count == 3)
+        try check(unlocked.websiteCredentialsFor(domain: "example.com").count, equals: 3)
         try vault.resetL2Password(
             oldPassword: Data("first".utf8), newPassword: Data("second".utf8))
-        #expect(handled(read) == "request user authentication")
+        check(handled(read), equals: "request user authentication")
         _ = try vault.authWith(password: Data("second".utf8))
-        #expect(handled(read) == "processed")
+        check(handled(read), equals: "processed")
     }
 
     // "let databaseDirectory = FileManager.default"
@@ -346,9 +346,9 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
             .urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
             .appendingPathComponent("SecureVault")
         let databaseURL = databaseDirectory.appendingPathComponent("vault.sqlite")
-        #expect(
-            try VaultDatabaseProvider.databaseFilePath(
-                directoryName: "SecureVault", fileName: "vault.sqlite") == databaseURL)
+        try check(
+            VaultDatabaseProvider.databaseFilePath(
+                directoryName: "SecureVault", fileName: "vault.sqlite"), equals: databaseURL)
     }
 
     // "let queue = try DatabaseQueue(path: databaseURL.path, configuration: config)"
@@ -381,12 +381,12 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
                 return try db.int(forQuery: "SELECT count(*) FROM t")
             }
-            #expect(count == round + 1)
+            check(count, equals: round + 1)
             // "PRAGMA wal_checkpoint = TRUNCATE"
             try provider.db.checkpoint(.truncate)
             provider.db.close()
         }
-        #expect(try Data(contentsOf: file).starts(with: Data("SQLite format 3".utf8)))
+        try check(Data(contentsOf: file).starts(with: Data("SQLite format 3".utf8)))
     }
 }
 

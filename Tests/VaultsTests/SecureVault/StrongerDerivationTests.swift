@@ -6,7 +6,6 @@ import TestSupport
 @testable import Vaults
 
 /// Tests of a vault that was made when guessing passwords was cheaper.
-@Suite(.timeLimit(.minutes(10)))
 struct StrongerDerivationTests {
     let folder: VaultFolder
     let store = InMemoryKeyStore()
@@ -20,23 +19,23 @@ struct StrongerDerivationTests {
         let l3 = try makeWeakVault()
         let salt = try derivation().salt
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
-            #expect(
-                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
-                    == "invalidPassword")
-            #expect(try derivation().parameters == .cheapest, "a wrong password raises nothing")
+            check(
+                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) },
+                equals: "invalidPassword")
+            try check(derivation().parameters, equals: .cheapest, "a wrong password raises nothing")
             try vault.levels.authWith(password: Self.password)
-            #expect(try derivation().parameters == .default)
-            #expect(try derivation().salt != salt)
-            #expect(try vault.text(1) == "text")
+            try check(derivation().parameters, equals: .default)
+            try check(derivation().salt != salt)
+            try check(vault.text(1), equals: "text")
             let record = try read("l2-key")
-            #expect(
-                try vault.levels.l3Decrypt(data: l3, password: Self.password) == Data([1]))
-            #expect(try read("l2-key") == record)
+            try check(
+                vault.levels.l3Decrypt(data: l3, password: Self.password), equals: Data([1]))
+            try check(read("l2-key"), equals: record)
         }
         // An app that requests weaker parameters leaves them unchanged.
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
             try vault.levels.authWith(password: Self.password)
-            #expect(try derivation().parameters == .default)
+            try check(derivation().parameters, equals: .default)
         }
     }
 
@@ -46,11 +45,11 @@ struct StrongerDerivationTests {
             try vault.store("a", "text")
         }
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
-            #expect(try vault.text(1) == "text")
-            #expect(try derivation().parameters == .default)
+            try check(vault.text(1), equals: "text")
+            try check(derivation().parameters, equals: .default)
         }
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
     }
 
@@ -59,23 +58,23 @@ struct StrongerDerivationTests {
         let l3 = try makeWeakVault()
         try folder.useBox(store, password: Self.password)
         let box = try read("l2-key")
-        #expect(box.count == 60)
+        check(box.count, equals: 60)
         try folder.withVault(store, quick: false) { vault throws in
-            #expect(
-                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
-                    == "invalidPassword")
-            #expect(try read("l2-key") == box)
+            check(
+                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) },
+                equals: "invalidPassword")
+            try check(read("l2-key"), equals: box)
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
-            #expect(try derivation().parameters == .cheapest)
-            #expect(
-                try vault.levels.l3Decrypt(data: l3, password: Self.password) == Data([1]))
+            try check(vault.text(1), equals: "text")
+            try check(derivation().parameters, equals: .cheapest)
+            try check(
+                vault.levels.l3Decrypt(data: l3, password: Self.password), equals: Data([1]))
         }
         // The key that an app derives is that of the record, and it opens the record.
         let crypto = VaultCryptoProvider(keyStore: store)
         let key = try Self.password.withData { try crypto.deriveKeyFromPassword($0) }
-        #expect(try crypto.passwordSalt == derivation().salt)
-        #expect(try crypto.decrypt(read("l2-key").copied, withKey: key).count == 32)
+        try check(crypto.passwordSalt, equals: derivation().salt)
+        try check(crypto.decrypt(read("l2-key").copied, withKey: key).count, equals: 32)
     }
 
     @Test func `each new password has a new salt, and no other entry is written`() throws {
@@ -90,9 +89,9 @@ struct StrongerDerivationTests {
                 salts.append(try derivation().salt)
                 old = new
             }
-            #expect(Set(salts).count == 3)
+            check(Set(salts).count, equals: 3)
             let names = ["hashing-salt", "l1-key", "l2-key"].map { "SecureVault." + $0 }
-            #expect(try store.names() == names)
+            try check(store.names(), equals: names)
         }
     }
 
@@ -103,14 +102,14 @@ struct StrongerDerivationTests {
         try folder.withVault(dying, quick: false, parameters: .default) { vault throws in
             // The vault opens even though its parameters cannot be raised now.
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
         }
         store.isLocked = false
-        #expect(try derivation().parameters == .cheapest)
+        try check(derivation().parameters, equals: .cheapest)
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
             try vault.levels.authWith(password: Self.password)
-            #expect(try vault.text(1) == "text")
-            #expect(try derivation().parameters == .default)
+            try check(vault.text(1), equals: "text")
+            try check(derivation().parameters, equals: .default)
         }
     }
 
@@ -130,7 +129,7 @@ struct StrongerDerivationTests {
             other.providers.database.db.close()
             try folder.withVault(store, quick: false, parameters: .default) { vault throws in
                 try vault.levels.authWith(password: Self.password)
-                #expect(try derivation().parameters == .default)
+                try check(derivation().parameters, equals: .default)
                 // Derives with the new salt, so that the old one becomes the previous one.
                 _ = try Self.password.withData {
                     try vault.providers.crypto.deriveKeyFromPassword($0)
@@ -140,11 +139,11 @@ struct StrongerDerivationTests {
                 root.withData { try other.providers.crypto.encrypt($0, withKey: wrapping) })
         }
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
-            #expect(
-                vaultError { try vault.levels.authWith(password: Self.password) }
-                    == "invalidPassword")
+            check(
+                vaultError { try vault.levels.authWith(password: Self.password) },
+                equals: "invalidPassword")
             try vault.levels.authWith(password: new)
-            #expect(try vault.text(1) == "text")
+            try check(vault.text(1), equals: "text")
             vault.levels.lock()
             try vault.levels.authWith(password: new)
         }
@@ -184,6 +183,6 @@ struct StrongerDerivationTests {
 
     private func derivation() throws -> PasswordDerivation {
         let record = try WrappedKey(bytes: read("l2-key").copied)
-        return try #require(PasswordDerivation(of: record))
+        return try require(PasswordDerivation(of: record))
     }
 }

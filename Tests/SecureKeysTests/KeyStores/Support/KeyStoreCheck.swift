@@ -49,50 +49,50 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
     private static func bytes(_ names: [String]) -> [Data] { names.map { Data($0.utf8) } }
 
     private static func storedReplacedReadRemoved(_ store: any KeyStore) throws {
-        #expect(keyStoreError { _ = try store.read("k") } == .notFound(name: "k"))
-        #expect(try !store.remove("k"))
+        check(keyStoreError { _ = try store.read("k") }, equals: .notFound(name: "k"))
+        try check(!store.remove("k"))
         try store.store(.uniform(1), forName: "k")
         let first = try store.read("k")
-        #expect(first == .uniform(1))
+        check(first, equals: .uniform(1))
         try store.store(SecretBytes(copying: Data("longer, or shorter".utf8)), forName: "k")
-        #expect(try store.read("k") == SecretBytes(copying: Data("longer, or shorter".utf8)))
-        #expect(first == .uniform(1), "a secret that was read does not change")
-        #expect(try store.names() == ["k"])
-        #expect(try store.remove("k"))
-        #expect(try !store.remove("k"))
-        #expect(keyStoreError { _ = try store.read("k") } == .notFound(name: "k"))
-        #expect(try store.names() == [])
+        try check(store.read("k"), equals: SecretBytes(copying: Data("longer, or shorter".utf8)))
+        check(first, equals: .uniform(1), "a secret that was read does not change")
+        try check(store.names(), equals: ["k"])
+        try check(store.remove("k"))
+        try check(!store.remove("k"))
+        check(keyStoreError { _ = try store.read("k") }, equals: .notFound(name: "k"))
+        try check(store.names(), equals: [])
         try store.insert(.uniform(2), forName: "k")
-        #expect(try store.read("k") == .uniform(2))
+        try check(store.read("k"), equals: .uniform(2))
     }
 
     private static func namesAreListed(_ store: any KeyStore) throws {
-        #expect(try store.names() == [])
+        try check(store.names(), equals: [])
         let names = ["b", "a", "ä", "B", "aa", "~", "z\u{301}"]
         for name in names { try store.store(.uniform(3), forName: name) }
-        #expect(try bytes(store.names()) == bytes(["B", "a", "aa", "b", "z\u{301}", "~", "ä"]))
+        try check(bytes(store.names()), equals: bytes(["B", "a", "aa", "b", "z\u{301}", "~", "ä"]))
     }
 
     private static func allSizesAndAllBytes(_ store: any KeyStore) throws {
         for size in [1, 2, 3, 4, 5, 16, 31, 32, 33, 255, 256, 4095, 4096, 65_535, 65_536] {
             let secret = SecretBytes.random(count: size)
             try store.store(secret, forName: "k")
-            #expect(try store.read("k") == secret, "\(size) bytes")
+            try check(store.read("k"), equals: secret, "\(size) bytes")
         }
         let all = SecretBytes(copying: Data((0...255).map { UInt8($0) }))
         for secret in [all, .uniform(0), .uniform(255), .uniform(10)] {
             try store.store(secret, forName: "k")
-            #expect(try store.read("k") == secret)
+            try check(store.read("k"), equals: secret)
         }
     }
 
     private static func sizesAreRefused(_ store: any KeyStore) throws {
         for size in [0, 65_537, 1_000_000] {
             let secret = SecretBytes(count: size) { _ in }
-            #expect(keyStoreError { try store.store(secret, forName: "k") }?.kind == .refused)
-            #expect(keyStoreError { try store.insert(secret, forName: "k") }?.kind == .refused)
+            check(keyStoreError { try store.store(secret, forName: "k") }?.kind, equals: .refused)
+            check(keyStoreError { try store.insert(secret, forName: "k") }?.kind, equals: .refused)
         }
-        #expect(try store.names() == [])
+        try check(store.names(), equals: [])
     }
 
     private static func hostileNames(_ store: any KeyStore) throws {
@@ -100,34 +100,35 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
             try store.insert(.uniform(UInt8(number)), forName: name)
         }
         for (number, name) in hostileNames.enumerated() {
-            #expect(try store.read(name).uniformByte == UInt8(number), "\(name.debugDescription)")
+            try check(
+                store.read(name).uniformByte, equals: UInt8(number), "\(name.debugDescription)")
         }
-        #expect(
-            try bytes(store.names())
-                == bytes(hostileNames).sorted { $0.lexicographicallyPrecedes($1) })
+        try check(
+            bytes(store.names()),
+            equals: bytes(hostileNames).sorted { $0.lexicographicallyPrecedes($1) })
         for name in hostileNames {
-            #expect(try store.remove(name), "\(name.debugDescription)")
-            #expect(keyStoreError { _ = try store.read(name) }?.kind == .notFound)
+            try check(store.remove(name), "\(name.debugDescription)")
+            check(keyStoreError { _ = try store.read(name) }?.kind, equals: .notFound)
         }
-        #expect(try store.names() == [])
+        try check(store.names(), equals: [])
     }
 
     private static func invalidNames(_ store: any KeyStore) throws {
         let long = String(repeating: "x", count: 256)
         for name in ["", long, String(repeating: "é", count: 128), long + long] {
             let errors = store.errors(forName: name)
-            #expect(errors == [.invalidName, .invalidName, .invalidName, .invalidName, nil])
+            check(errors, equals: [.invalidName, .invalidName, .invalidName, .invalidName, nil])
         }
-        #expect(try store.names() == [])
+        try check(store.names(), equals: [])
     }
 
     private static func insertChangesNothing(_ store: any KeyStore) throws {
         try store.store(.uniform(4), forName: "k")
-        #expect(
-            keyStoreError { try store.insert(.uniform(5), forName: "k") }
-                == .alreadyExists(name: "k"))
-        #expect(try store.read("k") == .uniform(4))
-        #expect(try store.read("k", orInsert: { .uniform(6) }) == .uniform(4))
+        check(
+            keyStoreError { try store.insert(.uniform(5), forName: "k") },
+            equals: .alreadyExists(name: "k"))
+        try check(store.read("k"), equals: .uniform(4))
+        try check(store.read("k", orInsert: { .uniform(6) }), equals: .uniform(4))
     }
 
     private static func oneInsertWins(_ store: any KeyStore) throws {
@@ -141,9 +142,9 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
                 }
                 if let error { losers.add(error.kind) }
             }
-            #expect(winners.values.count == 1)
-            #expect(losers.values == Array(repeating: .alreadyExists, count: 15))
-            #expect(try store.read("k\(round)").uniformByte == winners.values.first)
+            check(winners.values.count, equals: 1)
+            check(losers.values, equals: Array(repeating: .alreadyExists, count: 15))
+            try check(store.read("k\(round)").uniformByte, equals: winners.values.first)
         }
     }
 
@@ -153,9 +154,9 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
             let secret = try? store.read("k", orInsert: { .uniform(UInt8(thread)) })
             found.add(secret?.uniformByte)
         }
-        #expect(found.values.count == 16)
-        #expect(Set(found.values) == [try store.read("k").uniformByte])
-        #expect(!found.values.contains(nil))
+        check(found.values.count, equals: 16)
+        check(Set(found.values), equals: [try store.read("k").uniformByte])
+        check(!found.values.contains(nil))
     }
 
     private static func threadsMixed(_ store: any KeyStore) throws {
@@ -182,7 +183,7 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
                 }
             }
         }
-        #expect(problems.values == [])
+        check(problems.values, equals: [])
     }
 
     private static func errorsHoldNoSecret(_ store: any KeyStore) throws {
@@ -198,28 +199,28 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
         ]
         let encoded = Data(marker.utf8).base64EncodedString()
         for error in errors {
-            let error = try #require(error)
+            let error = try require(error)
             var dumped = ""
             dump(error, to: &dumped)
             dump(store, to: &dumped)
             for text in [error.description, String(reflecting: error), dumped] {
-                #expect(!text.contains(marker) && !text.contains(encoded))
+                check(!text.contains(marker) && !text.contains(encoded))
             }
         }
     }
 
     private static func servesAsDataStorage(_ store: any KeyStore) throws {
         let storage = KeyStoreDataStorage(keyStore: store)
-        #expect(try storage.data(for: "token") == nil)
+        try check(storage.data(for: "token") == nil)
         try storage.removeData(for: "token")
         try storage.put(data: Data("value".utf8), for: "token")
         try storage.put(data: Data("other".utf8), for: "token")
-        #expect(try storage.data(for: "token") == Data("other".utf8))
-        #expect(try store.read("token") == SecretBytes(copying: Data("other".utf8)))
-        #expect(try storage.keys() == ["token"])
-        #expect(keyStoreError { try storage.put(data: Data(), for: "token") }?.kind == .refused)
-        #expect(keyStoreError { _ = try storage.data(for: "") }?.kind == .invalidName)
+        try check(storage.data(for: "token"), equals: Data("other".utf8))
+        try check(store.read("token"), equals: SecretBytes(copying: Data("other".utf8)))
+        try check(storage.keys(), equals: ["token"])
+        check(keyStoreError { try storage.put(data: Data(), for: "token") }?.kind, equals: .refused)
+        check(keyStoreError { _ = try storage.data(for: "") }?.kind, equals: .invalidName)
         try storage.removeData(for: "token")
-        #expect(try storage.keys() == [])
+        try check(storage.keys(), equals: [])
     }
 }

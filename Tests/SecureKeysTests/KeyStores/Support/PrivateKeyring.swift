@@ -136,7 +136,7 @@
                     "/org/freedesktop/secrets", "org.freedesktop.Secret.Service.Lock",
                     "array:objpath:/org/freedesktop/secrets/collection/login",
                 ])
-            try #require(reply.output.contains("collection/login"))
+            try require(reply.output.contains("collection/login"))
         }
     }
 #endif

@@ -87,22 +87,22 @@ final class TestVault: Sendable {
         let kek = try KeyEncryptionKey(
             name: Self.names.keyEncryption, bytes: keyStore.read(Self.names.keyEncryption))
         try withStore { store in
-            let bytes = try #require(try store.data(forQuery: "SELECT keys FROM wrapped"))
+            let bytes = try require(store.data(forQuery: "SELECT keys FROM wrapped"))
             let key = try WrappedKeySet(bytes: bytes).unwrap(with: kek)
             let found = try store.executeQuery("SELECT id, secret FROM login ORDER BY id")
             defer { found.close() }
             var count = 0
             while try found.next() {
-                let id = try #require(found.int64(forColumnIndex: 0))
-                let sealed = try #require(found.data(forColumnIndex: 1))
+                let id = try require(found.int64(forColumnIndex: 0))
+                let sealed = try require(found.data(forColumnIndex: 1))
                 let secret = try key.open(
                     sealed, table: "login", column: "secret", row: .integer(id))
-                #expect(secret == Self.secret)
+                check(secret, equals: Self.secret)
                 count += 1
             }
-            #expect(count == rows)
+            check(count, equals: rows)
         }
-        #expect(try keyStore.names() == ["db", "kek"])
+        try check(keyStore.names(), equals: ["db", "kek"])
     }
 
     /// Returns the names beside the database that must not exist after a call.

@@ -116,7 +116,7 @@ struct VaultFolder: Sendable {
         let crypto = VaultCryptoProvider(keyStore: keyStore)
         let entries = VaultKeyStoreProvider(keyStore: keyStore)
         var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
-        let record = try #require(try entries.encryptedL2Key())
+        let record = try require(entries.encryptedL2Key())
         var root = try crypto.decrypt(record, withKey: wrapping)
         try entries.storeEncryptedL2Key(crypto.encrypt(root, withKey: wrapping))
         root.erase()
