@@ -14,14 +14,14 @@ FLAGS = $$(Scripts/build-flags)
 WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 
 # In a campaign, one test may run for hours.
-CAMPAIGN := SECURESTORAGE_STALL=240
+CAMPAIGN := SECURESTORAGE_TESTS=all SECURESTORAGE_STALL=240
 
 # Campaigns that take hours in a debug build, with their files in memory where that is possible.
 BUILD_WORLDS = swift build -c release --product SyncWorlds --scratch-path .build/sync
 IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills sync-adversary
+.PHONY: help setup build demo demo-mirror demo-sync install uninstall test test-all lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills sync-adversary
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -30,7 +30,7 @@ setup: ## install SQLCipher 4 and its headers if they are missing
 	@Scripts/setup
 
 build: setup ## build everything
-	swift build --build-tests $(FLAGS)
+	SECURESTORAGE_TESTS=all && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
 
 demo: setup ## the main job: an encrypted database of this machine's packages
 	swift run $(FLAGS) Quickstart
@@ -56,8 +56,11 @@ check-static: ## the static tool on bare Debian 12 and 13: its libraries, its wo
 uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install --remove
 
-test: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it)
-	$(WITH_STORES) Scripts/run-tests
+test: setup ## the tests that a change needs: those of Tests/*Tests
+	Scripts/run-tests
+
+test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
+	SECURESTORAGE_TESTS=all $(WITH_STORES) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
 
 sync-models: ## the model of what sync may forget, with spin, and that it finds mistakes (SECONDS_EACH=600)
 	Scripts/check-models
@@ -82,10 +85,15 @@ comments: # comments are wrapped at 100 columns
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test site service ## what CI runs, with STORES=1
+check: lint test ## what CI runs, with STORES=1
+	@$(MAKE) --no-print-directory test-all FILTER='$(NOT_YET)'
+	@$(MAKE) --no-print-directory site service
+
+# The tests that `make test` has not run, and those of the mirror, which run over the stores too.
+NOT_YET := ExtendedTests[.]|ToolTests[.]|MovingTests[.]|SyncPostgreSQLTests[.]|ExampleTests[.]|DatabaseMirror
 
 tsan: setup ## the tests under ThreadSanitizer
-	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
+	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
 crash: setup ## long campaigns of kills, power cuts, failing and full disks, changed bytes (KILLS=500)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
@@ -115,10 +123,10 @@ fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=60
 	FUZZ_SECONDS=$(or $(SECONDS),600) Scripts/fuzz $(FUZZ)
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
-	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
+	SECURESTORAGE_TESTS=all LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
 stores: setup ## only the tests of stores and of the mirror, with the servers
-	Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSyncTests|SyncPostgreSQLTests|MirrorStoreTests'
+	SECURESTORAGE_TESTS=all Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSync(Extended)?Tests|SyncPostgreSQLTests|MirrorStoreTests'
 
 mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: also with the servers)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
@@ -159,11 +167,11 @@ bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a resto
 	Benchmarks/.build/release/MirrorFigures $(if $(FOLDER),--folder $(FOLDER))
 
 bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks (FOLDER=/mnt/disk)
-	swift build -c release --product SyncFigures --scratch-path .build/sync
+	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync
 	.build/sync/release/SyncFigures $(FOLDER)
 
 bench-join: setup ## what joining a group costs: time and memory of a device that reads all rows (ROWS=1000000)
-	swift build -c release --product SyncFigures --scratch-path .build/sync
+	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	code=$$(.build/sync/release/SyncFigures found "$$folder" $(or $(ROWS),1000000)) && \
 	.build/sync/release/SyncFigures join "$$folder" "$$code"
@@ -176,16 +184,16 @@ browse-check: setup ## browse a large table in tmux: first screen, memory, nothi
 	Scripts/check-browse .build/browse/release/securestorage $(or $(ROWS),10000000)
 
 trait: setup ## build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
-	Scripts/check-trait $(if $(TESTS),--tests)
+	SECURESTORAGE_TESTS=all Scripts/check-trait $(if $(TESTS),--tests)
 
 engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: also on that release)
-	SOURCE="$(SOURCE)" Scripts/engines
+	SECURESTORAGE_TESTS=all SOURCE="$(SOURCE)" Scripts/engines
 
 formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
-	Scripts/formats $(PACKAGES)
+	SECURESTORAGE_TESTS=all Scripts/formats $(PACKAGES)
 
 site: setup ## the documentation site, in .build/site (BASE=/path/on/the/server, REPOSITORY=https://where/files/can/be/read)
-	Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
+	SECURESTORAGE_TESTS=all Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 site-check: ## every page of the built site in a headless Chromium, with screenshots
 	Scripts/check-site

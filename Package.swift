@@ -264,10 +264,6 @@ let package = Package(
             swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
-        // A program whose system calls fail one after the other; see Tests/FaultySystem.
-        .executableTarget(
-            name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
-            swiftSettings: swiftSettings),
         // What the tests of all products use.
         .target(
             name: "TestSupport",
@@ -285,6 +281,65 @@ let package = Package(
                 "SyncPostgreSQL", "TestSupport",
             ],
             path: "Tests/MirrorChecks",
+            swiftSettings: swiftSettings),
+        // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
+        // worlds, and every byte of the objects, need a release build.
+        .executableTarget(
+            name: "SyncWorlds",
+            dependencies: [
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "TestSupport",
+            ],
+            path: "Tests/SyncWorlds",
+            swiftSettings: swiftSettings),
+        // The tests that a change needs. All others, in Tests/Extended, are below.
+        .testTarget(
+            name: "PlatformTests",
+            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureKeysTests",
+            dependencies: [
+                "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            resources: [.copy("Vectors")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureStorageTests",
+            dependencies: [
+                "FaultyDisk", "SecureStorage", "TestSupport",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            resources: [.copy("Fixtures")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "VaultsTests",
+            dependencies: [
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
+                "VaultsTestKit",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureSyncTests",
+            dependencies: [
+                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
+                "SecureStoragePlatform", "SecureSync", "SyncTestKit", "SyncWorlds", "TestSupport",
+                "Vaults", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
+            resources: [.copy("Vectors/batches.json")],
+            swiftSettings: swiftSettings),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// All other tests, with the programs that they start: declared only where they are asked for, since
+// SwiftPM builds all tests that a manifest declares.
+if Context.environment["SECURESTORAGE_TESTS"] == "all" {
+    package.targets += [
+        // A program whose system calls fail one after the other; see Tests/FaultySystem.
+        .executableTarget(
+            name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "MirrorWork",
@@ -309,19 +364,15 @@ let package = Package(
             dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
             path: "Tests/SyncWork",
             swiftSettings: swiftSettings),
-        // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
-        // worlds, and every byte of the objects, need a release build.
-        .executableTarget(
-            name: "SyncWorlds",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "TestSupport",
-            ],
-            path: "Tests/SyncWorlds",
+        .testTarget(
+            name: "SecureKeysExtendedTests",
+            dependencies: ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport"],
+            path: "Tests/Extended/SecureKeysExtendedTests",
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "SecureStorageTests",
+            name: "SecureStorageExtendedTests",
             dependencies: [
-                "FaultyDisk", "LargeFiles", "SecureStorage", "TestSupport",
+                "FaultyDisk", "LargeFiles", "SecureStorage", "SecureStorageTests", "TestSupport",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(
                     name: "CoreMetrics", package: "swift-metrics",
@@ -336,7 +387,28 @@ let package = Package(
                     name: "Tracing", package: "swift-distributed-tracing",
                     condition: .when(traits: ["Tracing"])),
             ],
-            resources: [.copy("Fixtures")],
+            path: "Tests/Extended/SecureStorageExtendedTests",
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "VaultsExtendedTests",
+            dependencies: [
+                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
+                "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit", "VaultsTests",
+            ],
+            path: "Tests/Extended/VaultsExtendedTests",
+            exclude: ["Fixtures/README.md"],
+            resources: [.copy("Fixtures/vaults-1.json")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureSyncExtendedTests",
+            dependencies: [
+                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
+                "SecureStoragePlatform", "SecureSync", "SecureSyncTests", "SyncChecks",
+                "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Extended/SecureSyncExtendedTests",
             swiftSettings: swiftSettings),
         // What the guides for those who come from elsewhere say, row by row, and real files.
         .testTarget(
@@ -345,41 +417,9 @@ let package = Package(
                 "SecureStorage", "TestSupport", "Vaults", "VaultsTestKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Tests/Extended/MovingTests",
             exclude: ["Writers"],
             resources: [.copy("Fixtures")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "PlatformTests",
-            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureKeysTests",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            resources: [.copy("Vectors")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "VaultsTests",
-            dependencies: [
-                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
-                "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit",
-            ],
-            exclude: ["Fixtures/README.md"],
-            resources: [.copy("Fixtures/vaults-1.json")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureSyncTests",
-            dependencies: [
-                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit", "SyncWorlds",
-                "TestSupport", "Vaults",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
-            resources: [.copy("Vectors/batches.json")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SyncPostgreSQLTests",
@@ -387,10 +427,12 @@ let package = Package(
                 "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
                 "SyncPostgreSQL", "SyncTestKit", "TestSupport",
             ],
+            path: "Tests/Extended/SyncPostgreSQLTests",
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",
             dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
+            path: "Tests/Extended/ToolTests",
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/statements.json")],
             swiftSettings: swiftSettings),
@@ -399,7 +441,7 @@ let package = Package(
             dependencies: [
                 "FirstSync", "Notebook", "NotebookModel", "SecureStorage", "TestSupport",
             ],
+            path: "Tests/Extended/ExampleTests",
             swiftSettings: swiftSettings),
-    ],
-    swiftLanguageModes: [.v6]
-)
+    ]
+}

@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "Docs/Site"
-SNIPPETS = ROOT / "Tests/SecureStorageTests/Documentation/DocumentedSnippets.swift"
+SNIPPETS = ROOT / "Tests/Extended/SecureStorageExtendedTests/Documentation/DocumentedSnippets.swift"
 
 
 def data_file(site, url):

@@ -1,5 +1,4 @@
 package import Foundation
-import TestSupport
 package import SecureKeys
 internal import Testing
 

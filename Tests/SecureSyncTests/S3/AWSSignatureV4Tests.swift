@@ -177,10 +177,8 @@ struct AWSSignatureV4Tests {
 
     /// A Python that has botocore: that of Scripts/setup-stores, or else the machine's.
     private static let python: String? = {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return [
-            root.appendingPathComponent(".build/stores/venv/bin/python3").path, "/usr/bin/python3",
+        [
+            Checkout.file(".build/stores/venv/bin/python3").path, "/usr/bin/python3",
         ].first {
             FileManager.default.isExecutableFile(atPath: $0)
                 && (try? run($0, ["-c", "import botocore"])) != nil
@@ -253,8 +251,7 @@ struct AWSSignatureV4Tests {
                     token: token, timestamp: timestamp), date
             )
         }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("sign_with_botocore.py").path
+        let script = Checkout.file("Tests/SecureSyncTests/S3/sign_with_botocore.py").path
         let answers = try JSONDecoder().decode(
             [String].self,
             from: Self.run(python, [script], input: JSONEncoder().encode(samples.map(\.sample))))

@@ -50,8 +50,7 @@ struct BatchVectorsTests {
             ours.signer = Hex.text(signing.publicKey.rawRepresentation)
             return ours
         }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Vectors/batches.py").path
+        let script = Checkout.file("Tests/SecureSyncTests/Vectors/batches.py").path
         let answers = try JSONDecoder().decode(
             [BatchVector].self,
             from: Self.run(python, [script, "read"], input: JSONEncoder().encode(ours)))
@@ -64,10 +63,8 @@ struct BatchVectorsTests {
     }
 
     private static let python: String? = {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return [
-            root.appendingPathComponent(".build/stores/venv/bin/python3").path, "/usr/bin/python3",
+        [
+            Checkout.file(".build/stores/venv/bin/python3").path, "/usr/bin/python3",
             "/usr/local/bin/python3",
         ].first {
             FileManager.default.isExecutableFile(atPath: $0)

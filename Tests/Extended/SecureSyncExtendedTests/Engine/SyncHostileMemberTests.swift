@@ -1,0 +1,119 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import Testing
+import TestSupport
+
+@testable import SyncWorlds
+@testable import SecureSyncTests
+
+/// A member that has all keys, and signs what the library would never write.
+struct SyncHostileMemberTests {
+    private let group: AdversaryGroup
+    private let objects: WorldObjects
+
+    init() async throws {
+        group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
+        objects = group.objects
+    }
+
+    /// Creates the next batch of Ben's log.
+    private func send(
+        _ changes: [RowChange], heads: [LogHead] = []
+    ) async throws -> String {
+        let member = try await AdversaryGroup.id(of: group.ben)
+        let keys = try await group.chain(of: group.ben, member, in: group.ownNames).keys()
+        let log = SyncNames.log(group: keys.group, member: member)
+        let last = try SealedBatch(
+            reading: try require(
+                objects.names.last { $0.hasPrefix(log) }.flatMap { objects.read($0) }))
+        let batch = try SealedBatch.seal(
+            BatchBody(
+                time: Stamp.greatestClock >> 16, schema: 0, heads: heads, changes: changes,
+                isLast: true),
+            BatchHeader(
+                group: keys.group, member: member, number: last.header.number + 1,
+                epoch: keys.currentEpoch, previous: last.hash),
+            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+        let name = SyncNames.batch(
+            group: keys.group, member: member, number: batch.header.number)
+        check(objects.create(name, batch.bytes))
+        return name
+    }
+
+    private func row(_ key: String, at time: UInt64) async throws -> RowChange {
+        let stamp = Stamp(time: time, member: try await AdversaryGroup.id(of: group.ben))
+        return RowChange(
+            table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),
+            registers: [
+                .init(columns: ["name"], values: [.text("hostile")], stamp: stamp),
+                .init(columns: ["code"], values: [.null], stamp: stamp),
+            ])
+    }
+
+    @Test(arguments: [Stamp.greatestTime + 1, UInt64.max])
+    func `a batch with a stamp beyond the greatest is damaged, and nothing of it is applied`(
+        _ time: UInt64
+    ) async throws {
+        let before = try group.anna.rows()
+        let name = try await send([
+            try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000)),
+            try await row("late", at: time),
+        ])
+        let error = await #expect(throws: SyncError.self) {
+            try await group.anna.engine.syncOnce()
+        }
+        guard case .damaged(name, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try check(group.anna.rows(), equals: before)
+        // Logs of others go on.
+        try await group.cleo.queue.write {
+            try $0.executeStatements("INSERT INTO parent VALUES ('cleo', 'cleo', NULL)")
+        }
+        await #expect(throws: SyncError.self) { try await group.cleo.engine.syncOnce() }
+        await #expect(throws: SyncError.self) { try await group.anna.engine.syncOnce() }
+        try check(group.anna.rows().contains { $0.contains("'cleo'") })
+    }
+
+    @Test(arguments: [0, 1 << 63, UInt64.max])
+    func `a batch that names a number which no batch has is damaged`(
+        _ number: UInt64
+    ) async throws {
+        let before = try group.anna.rows()
+        for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
+            let head = LogHead(member: member, number: number, hash: Data(count: 8))
+            let name = try await send(
+                [try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000))],
+                heads: [head])
+            let error = await #expect(throws: SyncError.self) {
+                try await group.anna.engine.syncOnce()
+            }
+            guard case .damaged(name, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            objects.set(name, nil)
+        }
+        try check(group.anna.rows(), equals: before)
+    }
+
+    @Test func `a row with the greatest stamp stops nobody's log`() async throws {
+        _ = try await send([try await row("key-canary", at: Stamp.greatestTime)])
+        let (anna, cleo) = (group.anna, group.cleo)
+        try await anna.engine.syncOnce()
+        for number in 0..<3 {
+            try await anna.queue.write {
+                try $0.executeStatements(
+                    """
+                    UPDATE parent SET name = 'anna \(number)';
+                    INSERT INTO parent VALUES ('new \(number)', 'anna', NULL);
+                    """)
+            }
+            try await anna.engine.syncOnce()
+            try await cleo.engine.syncOnce()
+            try check(cleo.rows().contains { $0.contains("'new \(number)'") })
+        }
+    }
+}

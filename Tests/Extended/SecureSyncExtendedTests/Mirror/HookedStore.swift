@@ -1,0 +1,70 @@
+import Foundation
+import SecureSync
+@testable import SecureSyncTests
+
+/// A store that tells a test of its calls, which may fail them.
+struct HookedStore: SyncObjectStore {
+    /// A moment of a call.
+    enum Step: Sendable { case list, create, created }
+
+    private let store: any SyncObjectStore
+    private let hook: @Sendable (Step, String) async throws -> Void
+
+    init(
+        _ store: any SyncObjectStore,
+        _ hook: @escaping @Sendable (Step, String) async throws -> Void
+    ) {
+        self.store = store
+        self.hook = hook
+    }
+
+    func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        try await hook(.create, name)
+        let isNew = try await store.create(name, bytes)
+        try await hook(.created, name)
+        return isNew
+    }
+
+    func read(_ name: String) async throws -> Data? { try await store.read(name) }
+
+    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        try await hook(.list, prefix)
+        return try await store.list(prefix, after: after)
+    }
+
+    func remove(_ names: [String]) async throws { try await store.remove(names) }
+
+    func mark(_ name: String, _ bytes: Data) async throws { try await store.mark(name, bytes) }
+
+    func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String? {
+        try await store.waitForMark(name, since: tag, atMost: limit)
+    }
+}
+
+/// A store whose every `create` is repeated after a lost answer.
+struct ForgetfulStore: SyncObjectStore {
+    let store: any SyncObjectStore
+
+    func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        _ = try await store.create(name, bytes)
+        return try await store.create(name, bytes)
+    }
+
+    func read(_ name: String) async throws -> Data? { try await store.read(name) }
+
+    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        try await store.list(prefix, after: after)
+    }
+
+    func remove(_ names: [String]) async throws { try await store.remove(names) }
+
+    func mark(_ name: String, _ bytes: Data) async throws { try await store.mark(name, bytes) }
+
+    func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String? {
+        try await store.waitForMark(name, since: tag, atMost: limit)
+    }
+}

@@ -1,0 +1,307 @@
+import SecureStorage
+
+@testable import SecureSync
+@testable import SecureSyncTests
+
+/// Members, their logs and snapshots as values: one row with one column, in which each member keeps
+/// the clocks that it has not forgotten, and beside it the same row with all its clocks.
+///
+/// It decides by ``Declaration`` and ``Floor`` alone. There is no time: stamps and promises are any
+/// numbers that the rules allow, and any member may be taken for silent at any moment.
+struct FloorWorld: Hashable {
+    /// Mistakes that the walks have to find.
+    enum Mistake: CaseIterable {
+        case closedAtOnce, undeclared, futureForgotten, stampedLow, adoptedEarly, lateMerged
+        case returnMerged, entryUndeclared
+    }
+
+    enum Kind: Hashable { case none, update, insert, delete }
+
+    struct Row: Hashable {
+        var isAlive = true
+        var life = Stamp.floor
+        var value = Stamp.floor
+        /// Which write is seen: its stamp, also when that is forgotten.
+        var content = Stamp.floor
+
+        mutating func forget(_ floor: Floor) {
+            life = floor.reduced(life)
+            value = floor.reduced(value)
+        }
+
+        mutating func merge(_ kind: Kind, _ stamp: Stamp, life other: Stamp) {
+            switch kind {
+            case .none: break
+            case .update:
+                guard isAlive, life == other, stamp > value else { return }
+                (value, content) = (stamp, stamp)
+            case .insert, .delete:
+                guard stamp > life else { return }
+                let isInsertion = kind == .insert
+                let seen = isInsertion ? stamp : .floor
+                (isAlive, life, value, content) = (isInsertion, stamp, seen, seen)
+            }
+        }
+
+        /// Joins what a snapshot has: what its floor covers is the snapshot's.
+        mutating func join(_ other: Row) {
+            if other.life > life {
+                self = other
+            } else if other.life == life, !other.isAlive || !isAlive || other.value >= value {
+                self = other
+            }
+        }
+    }
+
+    struct Batch: Hashable {
+        var published: Declaration.Published
+        var promise: UInt64
+        var kind: Kind
+        var stamp: Stamp
+        var life: Stamp
+        var fullLife: Stamp
+    }
+
+    struct Snapshot: Hashable {
+        var declaration: Declaration
+        var row: Row
+        var full: Row
+    }
+
+    struct Member: Hashable {
+        let id: MemberID
+        var heads: Floor.Heads = [:]
+        var adopted: Int
+        var floor = Floor()
+        var promise: UInt64 = 0
+        var isUnsent = false
+        var isGone = false
+        var row = Row()
+        var full = Row()
+    }
+
+    var members: [Member]
+    var logs: [MemberID: [Batch]] = [:]
+    var sent: Floor.Heads = [:]
+    var snapshots: [Snapshot]
+    var mistake: Mistake?
+    var failure: String?
+
+    static func id(_ number: Int) -> MemberID {
+        MemberID([UInt8](repeating: 0, count: 15) + [UInt8(number + 1)]) ?? .none
+    }
+
+    init(members count: Int, mistake: Mistake? = nil) {
+        self.mistake = mistake
+        members = (0..<count).map { Member(id: Self.id($0), adopted: 0) }
+        let first = Declaration(
+            number: 1, heads: [:], floor: Floor(),
+            logs: Dictionary(
+                uniqueKeysWithValues: members.map { ($0.id, Declaration.Log(entered: 1)) }),
+            closed: [:])
+        snapshots = [Snapshot(declaration: first, row: Row(), full: Row())]
+    }
+
+    func declaration(_ index: Int) -> Declaration {
+        snapshots[members[index].adopted].declaration
+    }
+
+    // MARK: - Steps
+
+    private mutating func show(_ index: Int) {
+        let (row, full) = (members[index].row, members[index].full)
+        if row.isAlive != full.isAlive { failure = "a row is there for one of them only" }
+        if row.isAlive, row.content != full.content { failure = "another edit is seen" }
+    }
+
+    mutating func seal(
+        _ index: Int, _ wanted: Kind, above skip: UInt64, promising ahead: UInt64
+    ) -> Bool {
+        let me = members[index]
+        guard declaration(index).isOpen(me.id) || mistake == .entryUndeclared, !me.isGone,
+            !me.isUnsent, logs[me.id, default: []].count < 4,
+            wanted == .none || (wanted == .insert) != me.row.isAlive
+        else { return false }
+        var time = max(me.row.life.milliseconds, me.row.value.milliseconds)
+        if mistake != .stampedLow { time = max(time, me.promise) }
+        let stamp = Stamp(time: Stamp.time(milliseconds: time + 1 + skip), member: me.id)
+        if wanted != .none, stamp < me.full.life || stamp < me.full.value {
+            failure = "an edit is below what it overwrites"
+        }
+        append(index, wanted, stamp, promise: me.promise + ahead)
+        return true
+    }
+
+    private mutating func append(
+        _ index: Int, _ kind: Kind, _ stamp: Stamp, promise: UInt64
+    ) {
+        let (life, fullLife) = (members[index].row.life, members[index].full.life)
+        members[index].row.merge(kind, stamp, life: life)
+        members[index].full.merge(kind, stamp, life: fullLife)
+        show(index)
+        let id = members[index].id
+        members[index].promise = promise
+        members[index].isUnsent = true
+        members[index].heads[id, default: 0] += 1
+        let published = Declaration.Published(
+            heads: members[index].heads,
+            adopted: snapshots[members[index].adopted].declaration.number)
+        logs[id, default: []].append(
+            Batch(
+                published: published, promise: promise, kind: kind, stamp: stamp, life: life,
+                fullLife: fullLife))
+    }
+
+    mutating func send(_ index: Int) -> Bool {
+        guard members[index].isUnsent, !members[index].isGone else { return false }
+        sent[members[index].id] = members[index].heads[members[index].id]
+        members[index].isUnsent = false
+        return true
+    }
+
+    mutating func pull(_ index: Int, from other: MemberID) -> Bool {
+        let me = members[index]
+        let number = me.heads[other, default: 0] + 1
+        guard other != me.id, !me.isGone, declaration(index).isOpen(me.id),
+            number <= sent[other, default: 0], let batch = logs[other]?[Int(number) - 1]
+        else { return false }
+        let isNewLog = mistake == .entryUndeclared && declaration(index).logs[other] == nil
+        if mistake != .lateMerged, !isNewLog {
+            let named = members.map(\.id).filter { $0 != other && declaration(index).isOpen($0) }
+                .map { log -> UInt64 in
+                    let next = me.heads[log, default: 0]
+                    guard next < sent[log, default: 0] else { return 0 }
+                    return logs[log]?[Int(next)].published.heads[other] ?? 0
+                }
+            let verdict = declaration(index).verdict(
+                on: number, of: other, named: named.max() ?? 0)
+            guard verdict == .counts else { return false }
+        }
+        var needed = batch.published.heads
+        needed[other] = 0
+        guard me.heads.cover(needed),
+            mistake == .undeclared || batch.published.adopted <= declaration(index).number
+        else { return false }
+        members[index].heads[other] = number
+        members[index].row.merge(batch.kind, batch.stamp, life: me.floor.reduced(batch.life))
+        members[index].full.merge(batch.kind, batch.stamp, life: batch.fullLife)
+        show(index)
+        return true
+    }
+
+    mutating func adopt(_ index: Int) -> Bool {
+        let me = members[index]
+        guard !me.isGone, me.adopted + 1 < snapshots.count, declaration(index).isOpen(me.id) else {
+            return false
+        }
+        let next = snapshots[me.adopted + 1].declaration
+        guard
+            mistake == .adoptedEarly
+                ? me.heads.cover(next.floor.heads) : next.canBeAdopted(with: me.heads)
+        else { return false }
+        members[index].adopted += 1
+        forget(index, next.floor)
+        return true
+    }
+
+    private mutating func forget(_ index: Int, _ floor: Floor) {
+        members[index].floor = floor
+        var limit = floor
+        if mistake == .futureForgotten, floor.heads.cover(members[index].heads) {
+            limit.time = 1 << 40
+        }
+        members[index].row.forget(limit)
+        show(index)
+    }
+
+    private func next(_ index: Int, silent: Set<MemberID>) -> Declaration? {
+        let me = members[index]
+        guard !me.isGone, me.adopted == snapshots.count - 1, !me.isUnsent else { return nil }
+        var published: [MemberID: Declaration.Published] = [:]
+        for (log, number) in me.heads where number > 0 {
+            published[log] = logs[log]?[Int(number) - 1].published
+        }
+        var base = declaration(index)
+        if mistake == .closedAtOnce {
+            for member in silent where member != me.id && base.logs[member] != nil {
+                base.logs[member]?.closing = 0
+            }
+        }
+        return base.next(
+            by: me.id, heads: me.heads, published: published,
+            promise: { logs[$0]?[Int($1) - 1].promise ?? 0 }, silent: silent)
+    }
+
+    mutating func snapshot(_ index: Int, silent: Set<MemberID>) -> Bool {
+        guard snapshots.count < 7, let next = next(index, silent: silent) else { return false }
+        members[index].adopted += 1
+        forget(index, next.floor)
+        snapshots.append(
+            Snapshot(declaration: next, row: members[index].row, full: members[index].full))
+        return true
+    }
+
+    mutating func forgetUndeclared(_ index: Int) -> Bool {
+        guard mistake == .undeclared, let next = next(index, silent: []) else { return false }
+        forget(index, next.floor)
+        return true
+    }
+
+    mutating func load(_ index: Int) -> Bool {
+        let newest = snapshots[snapshots.count - 1]
+        guard !members[index].isGone, members[index].adopted < snapshots.count - 1,
+            newest.declaration.isOpen(members[index].id)
+        else { return false }
+        members[index].adopted = snapshots.count - 1
+        members[index].floor = newest.declaration.floor
+        members[index].row.forget(newest.declaration.floor)
+        members[index].row.join(newest.row)
+        members[index].full.join(newest.full)
+        members[index].heads = members[index].heads.joined(with: newest.declaration.heads)
+        show(index)
+        return true
+    }
+
+    /// A member whose log is closed goes on in a new one, with its last edit if that did not count.
+    mutating func comeBack(_ index: Int) -> Bool {
+        let me = members[index]
+        let newest = snapshots[snapshots.count - 1]
+        let old = newest.declaration
+        guard !me.isGone, members.count < 5, snapshots.count < 8,
+            old.logs[me.id]?.closing != nil
+                || old.closed[me.id] != nil
+        else { return false }
+        members[index].isGone = true
+        let id = Self.id(members.count)
+        var new = Member(id: id, adopted: snapshots.count - 1)
+        (new.row, new.full) = (newest.row, newest.full)
+        if mistake == .returnMerged {
+            (new.row, new.full) = (me.row, me.full)
+            new.row.forget(old.floor)
+            new.row.join(newest.row)
+            new.full.join(newest.full)
+        }
+        (new.floor, new.heads, new.promise) = (old.floor, old.heads, old.floor.time)
+        if mistake != .entryUndeclared, let next = old.entering(id) {
+            snapshots.append(Snapshot(declaration: next, row: newest.row, full: newest.full))
+            new.adopted += 1
+        }
+        members.append(new)
+        let last = me.heads[me.id, default: 0]
+        guard last > old.heads[me.id, default: 0], let edit = logs[me.id]?.last, edit.kind != .none
+        else { return true }
+        let change = RowChange(
+            table: "t", key: [],
+            life: RowChange.Life(
+                stamp: edit.kind == .update ? edit.life : edit.stamp,
+                isAlive: edit.kind != .delete),
+            registers: edit.kind == .delete
+                ? [] : [RowChange.Register(columns: ["c"], values: [.null], stamp: edit.stamp)])
+        let standing = old.standing(change, rowIsThere: newest.row.isAlive)
+        guard standing != nil || mistake == .returnMerged else { return true }
+        append(
+            members.count - 1, edit.kind, Stamp(time: edit.stamp.time, member: id),
+            promise: new.promise)
+        return true
+    }
+}
