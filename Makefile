@@ -11,28 +11,26 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 FLAGS = $$(Scripts/build-flags)
 
 # With STORES=1, the servers of stores are started for the command.
-WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
-
-# In a campaign, one test may run for hours.
-CAMPAIGN := SECURESTORAGE_TESTS=all SECURESTORAGE_STALL=240
-
-# Campaigns that take hours in a debug build, with their files in memory where that is possible.
-BUILD_WORLDS = swift build -c release --product SyncWorlds --scratch-path .build/sync
-IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
+WITH_S3 := $(if $(STORES),Scripts/stores s3 --)
+WITH_POSTGRESQL := $(if $(STORES),Scripts/stores postgresql --)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install uninstall test test-all lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-join bench-check trait engines formats site site-check pictures clean comments browse-check check-static sync-models sync-orders sync-world sync-worlds sync-kills sync-adversary
+.PHONY: help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: ## install SQLCipher 4 and its headers if they are missing
-	@Scripts/setup
+setup: ## install SQLCipher 4 if it is missing, and build the packages that this one depends on
+	@$(MAKE) --no-print-directory -j 2 setup-engine setup-packages
+
+setup-engine setup-packages: # at once, since one waits for the network while the other compiles
+	@Scripts/$(subst -engine,,$@)
 
 build: setup ## build everything
 	SECURESTORAGE_TESTS=all && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
 
 demo: setup ## the main job: an encrypted database of this machine's packages
+	@echo "Building the library and the demo (after a change; the first time about 30 seconds on two cores) ..."
 	swift run $(FLAGS) Quickstart
 
 demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
@@ -60,10 +58,11 @@ test: setup ## the tests that a change needs: those of Tests/*Tests
 	Scripts/run-tests
 
 test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
-	SECURESTORAGE_TESTS=all $(WITH_STORES) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
+	SECURESTORAGE_TESTS=all $(WITH_S3) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
+	@$(if $(FILTER),,$(MAKE) --no-print-directory test-traits)
 
-sync-models: ## the model of what sync may forget, with spin, and that it finds mistakes (SECONDS_EACH=600)
-	Scripts/check-models
+test-traits: setup # part of test-all: metrics, traces and PostgreSQL, which compile all modules again
+	SECURESTORAGE_TESTS=traits $(WITH_POSTGRESQL) Scripts/run-tests
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)
@@ -85,73 +84,26 @@ comments: # comments are wrapped at 100 columns
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test ## what CI runs, with STORES=1
-	@$(MAKE) --no-print-directory test-all FILTER='$(NOT_YET)'
-	@$(MAKE) --no-print-directory site service
+check: lint test check-rebuilds test-rest ## what CI runs, with STORES=1
 
-# The tests that `make test` has not run, and those of the mirror, which run over the stores too.
-NOT_YET := ExtendedTests[.]|ToolTests[.]|MovingTests[.]|SyncPostgreSQLTests[.]|ExampleTests[.]|DatabaseMirror
+test-rest: # what `make test` has not run, and the tests of the mirror, which run over the stores too
+	@$(MAKE) --no-print-directory test-all FILTER='ExtendedTests[.]|ToolTests[.]|MovingTests[.]|ExampleTests[.]|StoreTests[.]|DatabaseMirror'
+	@$(MAKE) --no-print-directory test-traits site service
+
+check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
+	@Scripts/check-rebuilds
+
+campaign: setup ## thousands of rounds of what tests try a few times (NAME=crash; without it: the list)
+	@COUNT=$(COUNT) SEED=$(SEED) PART=$(PART) STORES=$(STORES) TSAN=$(TSAN) FUZZ="$(FUZZ)" Scripts/campaign $(NAME)
 
 tsan: setup ## the tests under ThreadSanitizer
 	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
-crash: setup ## long campaigns of kills, power cuts, failing and full disks, changed bytes (KILLS=500)
-	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
-	SECURESTORAGE_DISKS=50 SECURESTORAGE_CHANGED_BYTES=60000 \
-	Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit|DamageCampaignTests'
-
-faults: setup ## system calls that fail, once and permanently, in each of 31 workloads (STEP=1)
-	$(CAMPAIGN) SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
-
-salvage: setup ## salvage of all kinds of files, damaged and forged (DAMAGES=50, PART=2/8 of the files)
-	$(CAMPAIGN) SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_PART=$(or $(PART),1/1) SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
-	SECURESTORAGE_FORGERIES=10000 Scripts/run-tests --filter 'SalvageMatrixTests|ForgedPageTests'
-
-damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)
-	$(CAMPAIGN) SECURESTORAGE_DAMAGES=$(or $(DAMAGES),10000) Scripts/run-tests --filter 'DamageTests'
-
-transactions: setup ## every order of up to five steps of transactions (STEPS=5)
-	$(CAMPAIGN) SECURESTORAGE_TRANSACTION_STEPS=$(or $(STEPS),5) Scripts/run-tests --filter TransactionModelTests
-
-soak: setup ## 16 threads of mixed calls, stress tests of every pair of calls (CALLS=10000, TSAN=1)
-	$(CAMPAIGN) SECURESTORAGE_CALLS=$(or $(CALLS),10000) SECURESTORAGE_ROUNDS=$(or $(ROUNDS),2000) \
-	SECURESTORAGE_STORM_SECONDS=$(or $(SECONDS),1800) SECURESTORAGE_THREADS=3 Scripts/run-tests \
-	$(if $(TSAN),--sanitize=thread --scratch-path .build/tsan) \
-	--filter '16 threads of calls|StormTests|PoolStateTests'
-
-fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=600 each, FUZZ="sql values")
-	FUZZ_SECONDS=$(or $(SECONDS),600) Scripts/fuzz $(FUZZ)
-
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	SECURESTORAGE_TESTS=all LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
-stores: setup ## only the tests of stores and of the mirror, with the servers
-	SECURESTORAGE_TESTS=all Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSync(Extended)?Tests|SyncPostgreSQLTests|MirrorStoreTests'
-
-mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: also with the servers)
-	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
-	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
-	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
-
-sync-world: setup ## groups of devices from seeds: kills, cuts, wrong clocks, copies, snapshots (WORLDS=10000, BEGINNINGS=1000, FIRST=0)
-	$(BUILD_WORLDS)
-	@$(IN_MEMORY) .build/sync/release/SyncWorlds worlds $(or $(FIRST),0) $(or $(WORLDS),10000)
-	@$(IN_MEMORY) .build/sync/release/SyncWorlds beginnings $(or $(FIRST),0) $(or $(BEGINNINGS),1000)
-
-sync-kills: setup ## four programs that sync through one store and are killed (KILLS=10000; STORES=1: also the servers)
-	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) $(WITH_STORES) Scripts/run-tests --filter SyncKillTests
-
-sync-adversary: setup ## a store that lies: every byte of a group's objects changed, cut, swapped, hidden
-	$(BUILD_WORLDS)
-	@$(IN_MEMORY) .build/sync/release/SyncWorlds adversary
-
-sync-worlds: setup ## merging members in random worlds, against the definitions (WORLDS=10000, FIRST=1)
-	$(CAMPAIGN) SECURESTORAGE_MERGE_WORLDS=$(or $(WORLDS),10000) SECURESTORAGE_MERGE_FIRST=$(or $(FIRST),1) \
-	Scripts/run-tests --filter MergeWorldTests
-
-sync-orders: setup ## every order in which three members' transactions can arrive (ORDERS=20, STEPS=3)
-	$(CAMPAIGN) SECURESTORAGE_MERGE_ORDERS=$(or $(ORDERS),20) SECURESTORAGE_MERGE_STEPS=$(or $(STEPS),3) \
-	Scripts/run-tests --filter MergeOrdersTests
+stores: setup ## only the tests over stores, with the servers
+	SECURESTORAGE_TESTS=traits Scripts/stores postgresql s3 -- Scripts/run-tests
 
 service: setup ## the tests of Examples/NotesService, a package of its own
 	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest -Xcxx -O2
@@ -190,10 +142,10 @@ engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: also on
 	SECURESTORAGE_TESTS=all SOURCE="$(SOURCE)" Scripts/engines
 
 formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
-	SECURESTORAGE_TESTS=all Scripts/formats $(PACKAGES)
+	Scripts/formats $(PACKAGES)
 
 site: setup ## the documentation site, in .build/site (BASE=/path/on/the/server, REPOSITORY=https://where/files/can/be/read)
-	SECURESTORAGE_TESTS=all Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
+	SECURESTORAGE_TESTS=traits Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 site-check: ## every page of the built site in a headless Chromium, with screenshots
 	Scripts/check-site

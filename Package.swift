@@ -291,157 +291,189 @@ let package = Package(
             ],
             path: "Tests/SyncWorlds",
             swiftSettings: swiftSettings),
-        // The tests that a change needs. All others, in Tests/Extended, are below.
-        .testTarget(
-            name: "PlatformTests",
-            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureKeysTests",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            resources: [.copy("Vectors")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureStorageTests",
-            dependencies: [
-                "FaultyDisk", "SecureStorage", "TestSupport",
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-            ],
-            resources: [.copy("Fixtures")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "VaultsTests",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
-                "VaultsTestKit",
-            ],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureSyncTests",
-            dependencies: [
-                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SyncTestKit", "SyncWorlds", "TestSupport",
-                "Vaults", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
-            resources: [.copy("Vectors/batches.json")],
-            swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]
 )
 
-// All other tests, with the programs that they start: declared only where they are asked for, since
-// SwiftPM builds all tests that a manifest declares.
-if Context.environment["SECURESTORAGE_TESTS"] == "all" {
-    package.targets += [
-        // A program whose system calls fail one after the other; see Tests/FaultySystem.
-        .executableTarget(
-            name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "MirrorWork",
-            dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
-            path: "Tests/MirrorWork",
-            swiftSettings: swiftSettings),
-        // What sync costs. Here and not in the package of the other benchmarks, since it calls what
-        // other packages cannot.
-        .executableTarget(
-            name: "SyncFigures",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
-            path: "Benchmarks/Sources/SyncFigures",
-            swiftSettings: swiftSettings),
-        // Members of a group whose rows tell their causes, and a program of one that is killed.
-        .target(
-            name: "SyncChecks",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
-            path: "Tests/SyncChecks",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "SyncWork",
-            dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
-            path: "Tests/SyncWork",
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureKeysExtendedTests",
-            dependencies: ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport"],
-            path: "Tests/Extended/SecureKeysExtendedTests",
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureStorageExtendedTests",
-            dependencies: [
-                "FaultyDisk", "LargeFiles", "SecureStorage", "SecureStorageTests", "TestSupport",
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(
-                    name: "CoreMetrics", package: "swift-metrics",
-                    condition: .when(traits: ["Metrics"])),
-                .product(
-                    name: "MetricsTestKit", package: "swift-metrics",
-                    condition: .when(traits: ["Metrics"])),
-                .product(
-                    name: "InMemoryTracing", package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])),
-                .product(
-                    name: "Tracing", package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])),
-            ],
-            path: "Tests/Extended/SecureStorageExtendedTests",
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "VaultsExtendedTests",
-            dependencies: [
-                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
-                "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit", "VaultsTests",
-            ],
-            path: "Tests/Extended/VaultsExtendedTests",
-            exclude: ["Fixtures/README.md"],
-            resources: [.copy("Fixtures/vaults-1.json")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SecureSyncExtendedTests",
-            dependencies: [
-                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SecureSyncTests", "SyncChecks",
-                "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Tests/Extended/SecureSyncExtendedTests",
-            swiftSettings: swiftSettings),
-        // What the guides for those who come from elsewhere say, row by row, and real files.
-        .testTarget(
-            name: "MovingTests",
-            dependencies: [
-                "SecureStorage", "TestSupport", "Vaults", "VaultsTestKit",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tests/Extended/MovingTests",
-            exclude: ["Writers"],
-            resources: [.copy("Fixtures")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "SyncPostgreSQLTests",
-            dependencies: [
-                "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-                "SyncPostgreSQL", "SyncTestKit", "TestSupport",
-            ],
-            path: "Tests/Extended/SyncPostgreSQLTests",
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "ToolTests",
-            dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
-            path: "Tests/Extended/ToolTests",
-            exclude: ["Fixtures/README.md"],
-            resources: [.copy("Fixtures/statements.json")],
-            swiftSettings: swiftSettings),
-        .testTarget(
-            name: "ExampleTests",
-            dependencies: [
-                "FirstSync", "Notebook", "NotebookModel", "SecureStorage", "TestSupport",
-            ],
-            path: "Tests/Extended/ExampleTests",
-            swiftSettings: swiftSettings),
-    ]
+// The tests that a change needs.
+let coreTests: [Target] = [
+    .testTarget(
+        name: "PlatformTests",
+        dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureKeysTests",
+        dependencies: [
+            "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
+            .product(name: "Crypto", package: "swift-crypto"),
+        ],
+        resources: [.copy("Vectors")],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureStorageTests",
+        dependencies: [
+            "FaultyDisk", "SecureStorage", "TestSupport",
+            .product(name: "CryptoExtras", package: "swift-crypto"),
+        ],
+        resources: [.copy("Fixtures")],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "VaultsTests",
+        dependencies: [
+            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
+            "VaultsTestKit",
+        ],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureSyncTests",
+        dependencies: [
+            "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
+            "SecureStoragePlatform", "SecureSync", "SyncTestKit", "SyncWorlds", "TestSupport",
+            "Vaults", .product(name: "Crypto", package: "swift-crypto"),
+        ],
+        exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
+        resources: [.copy("Vectors/batches.json")],
+        swiftSettings: swiftSettings),
+]
+
+// Tests over stores, and the programs that they kill.
+let storeTests: [Target] = [
+    .executableTarget(
+        name: "MirrorWork",
+        dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
+        path: "Tests/MirrorWork",
+        swiftSettings: swiftSettings),
+    // Members of a group whose rows tell their causes, and a program of one that is killed.
+    .target(
+        name: "SyncChecks",
+        dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
+        path: "Tests/SyncChecks",
+        swiftSettings: swiftSettings),
+    .executableTarget(
+        name: "SyncWork",
+        dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
+        path: "Tests/SyncWork",
+        swiftSettings: swiftSettings),
+    // Mirrors and groups over every store, with kills, races and cut connections.
+    .testTarget(
+        name: "StoreTests",
+        dependencies: [
+            "MirrorChecks", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+            "SyncChecks", "TestSupport",
+        ],
+        path: "Tests/Extended/StoreTests",
+        swiftSettings: swiftSettings),
+]
+
+// All other tests, and the programs that they start.
+let extendedTests: [Target] = [
+    // A program whose system calls fail one after the other; see Tests/FaultySystem.
+    .executableTarget(
+        name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
+        swiftSettings: swiftSettings),
+    // What sync costs. Here and not in the package of the other benchmarks, since it calls what
+    // other packages cannot.
+    .executableTarget(
+        name: "SyncFigures",
+        dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
+        path: "Benchmarks/Sources/SyncFigures",
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureKeysExtendedTests",
+        dependencies: ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport"],
+        path: "Tests/Extended/SecureKeysExtendedTests",
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureStorageExtendedTests",
+        dependencies: [
+            "FaultyDisk", "LargeFiles", "SecureStorage", "SecureStorageTests", "TestSupport",
+            .product(name: "CryptoExtras", package: "swift-crypto"),
+        ],
+        path: "Tests/Extended/SecureStorageExtendedTests",
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "VaultsExtendedTests",
+        dependencies: [
+            "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
+            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
+            "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit", "VaultsTests",
+        ],
+        path: "Tests/Extended/VaultsExtendedTests",
+        exclude: ["Fixtures/README.md"],
+        resources: [.copy("Fixtures/vaults-1.json")],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "SecureSyncExtendedTests",
+        dependencies: [
+            "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
+            "SecureStoragePlatform", "SecureSync", "SecureSyncTests", "SyncChecks",
+            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
+            .product(name: "Crypto", package: "swift-crypto"),
+        ],
+        path: "Tests/Extended/SecureSyncExtendedTests",
+        swiftSettings: swiftSettings),
+    // What the guides for those who come from elsewhere say, row by row, and real files.
+    .testTarget(
+        name: "MovingTests",
+        dependencies: [
+            "SecureStorage", "TestSupport", "Vaults", "VaultsTestKit",
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        path: "Tests/Extended/MovingTests",
+        exclude: ["Writers"],
+        resources: [.copy("Fixtures")],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "ToolTests",
+        dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
+        path: "Tests/Extended/ToolTests",
+        exclude: ["Fixtures/README.md"],
+        resources: [.copy("Fixtures/statements.json")],
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "ExampleTests",
+        dependencies: [
+            "FirstSync", "Notebook", "NotebookModel", "SecureStorage", "TestSupport",
+        ],
+        path: "Tests/Extended/ExampleTests",
+        swiftSettings: swiftSettings),
+]
+
+// Tests of what the traits Metrics, Tracing and PostgreSQL add.
+let traitTests: [Target] = [
+    .testTarget(
+        name: "SyncPostgreSQLTests",
+        dependencies: [
+            "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+            "SyncPostgreSQL", "SyncTestKit", "TestSupport",
+        ],
+        path: "Tests/Extended/SyncPostgreSQLTests",
+        swiftSettings: swiftSettings),
+    .testTarget(
+        name: "TraitTests",
+        dependencies: [
+            "SecureStorage", "TestSupport",
+            .product(
+                name: "CoreMetrics", package: "swift-metrics",
+                condition: .when(traits: ["Metrics"])),
+            .product(
+                name: "MetricsTestKit", package: "swift-metrics",
+                condition: .when(traits: ["Metrics"])),
+            .product(
+                name: "InMemoryTracing", package: "swift-distributed-tracing",
+                condition: .when(traits: ["Tracing"])),
+            .product(
+                name: "Tracing", package: "swift-distributed-tracing",
+                condition: .when(traits: ["Tracing"])),
+        ],
+        path: "Tests/Extended/TraitTests",
+        swiftSettings: swiftSettings),
+]
+
+// SwiftPM builds all tests that a manifest declares, so most are declared where they are asked for:
+// see Scripts/build-flags.
+switch Context.environment["SECURESTORAGE_TESTS"] {
+case "all": package.targets += coreTests + storeTests + extendedTests
+case "traits": package.targets += storeTests + traitTests
+default: package.targets += coreTests
 }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Threads beyond `onThreads`: their campaigns, and their order.
 enum Threads {
-    /// The number of calls in campaigns; `make soak` raises it.
+    /// The number of calls in campaigns; `make campaign NAME=soak` raises it.
     static var callsPerThread: Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
     }

@@ -12,7 +12,7 @@ struct FileKeyStoreCrashTests {
         folder = try KeyFolder()
     }
 
-    /// How often `make crash` kills a process; nil means a few times.
+    /// How often `make campaign NAME=crash` kills a process; nil means a few times.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 

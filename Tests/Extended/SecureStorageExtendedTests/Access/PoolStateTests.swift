@@ -7,7 +7,7 @@ import Testing
 
 /// Every order in which threads can change a pool's state.
 struct PoolStateTests {
-    /// The maximum number of threads; `make soak` uses more.
+    /// The maximum number of threads; `make campaign NAME=soak` uses more.
     private static let threadCount =
         ProcessInfo.processInfo.environment["SECURESTORAGE_THREADS"].flatMap { Int($0) } ?? 2
 

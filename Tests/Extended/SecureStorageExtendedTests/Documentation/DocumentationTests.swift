@@ -53,7 +53,7 @@ struct DocumentationTests {
             "Tests/Extended/SecureStorageExtendedTests/Documentation/SharingSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/FullTextSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/BackupScheduleSnippets.swift",
-            "Tests/Extended/SecureStorageExtendedTests/Documentation/MonitoringSnippets.swift",
+            "Tests/Extended/TraitTests/MonitoringSnippets.swift",
             "Examples/Depending/Package.swift",
             "Examples/Depending/Sources/Notes/main.swift",
             "Examples/FirstSteps/DataVault/main.swift",

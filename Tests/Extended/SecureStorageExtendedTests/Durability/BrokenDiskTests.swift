@@ -9,7 +9,7 @@ import TestSupport
 struct BrokenDiskTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
-    /// The step between the calls that fail; `make crash` tries each call.
+    /// The step between the calls that fail; `make campaign NAME=crash` tries each call.
     private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 29), 1)
 
     @Test(arguments: JournalMode.allCases, [false, true])
@@ -24,7 +24,7 @@ struct BrokenDiskTests {
             ] in
             let mode = try require(JournalMode(rawValue: mode))
             faulty_disk_install()
-            var call = 1
+            var call = Campaign.part.number
             while true {
                 var work = DiskWork(directory: directory + "/\(call)", mode: mode)
                 faulty_disk_fail_at(call, forever ? 1 : 0)
@@ -34,7 +34,7 @@ struct BrokenDiskTests {
                 try work.verify("call \(call)")
                 try FileManager.default.removeItem(atPath: work.directory)
                 if failures == 0 { break }
-                call += step
+                call += step * Campaign.part.of
             }
             // A run without a failure does everything.
             check(call > 100)

@@ -12,8 +12,7 @@ struct DamageCampaignTests {
     /// The total number of changes: about a hundred, or `SECURESTORAGE_CHANGED_BYTES=60000`.
     private static let changes = environmentNumber("SECURESTORAGE_CHANGED_BYTES", default: 114)
     /// The random seed, which a failure names and `SECURESTORAGE_SEED` sets.
-    private static let seed = UInt64(
-        environmentNumber("SECURESTORAGE_SEED", default: Int.random(in: 1...Int.max)))
+    private static let seed = Campaign.seed
 
     @Test func `no changed byte gives a wrong row, and no provable damage is reported as sound`()
         async throws

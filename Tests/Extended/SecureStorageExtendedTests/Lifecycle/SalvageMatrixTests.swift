@@ -34,20 +34,16 @@ struct SalvageMatrixTests {
             }
         }
         let count = environmentNumber("SECURESTORAGE_SALVAGE_FILES", default: 0)
-        guard count == 0 else { return Array(part(of: files).shuffled().prefix(count)) }
+        var random = Campaign.random()
+        guard count == 0 else {
+            return Array(Campaign.part(of: files).shuffled(using: &random).prefix(count))
+        }
         // One of each shape, with every HMAC and every maker that needs nothing else.
         return SalvageFile.Shape.allCases.enumerated().map { index, shape in
             SalvageFile(
                 pageSize: [1024, 4096][index % 2], hmac: [.sha256, .sha1, .sha512][index % 3],
                 header: index % 4 == 1 ? 32 : 0, maker: makers[index % 3], shape: shape)
         }
-    }
-
-    private static func part(of files: [SalvageFile]) -> [SalvageFile] {
-        let text = ProcessInfo.processInfo.environment["SECURESTORAGE_SALVAGE_PART"] ?? "1/1"
-        let numbers = text.split(separator: "/").compactMap { Int($0) }
-        guard numbers.count == 2, numbers[1] > 0 else { return files }
-        return files.indices.filter { $0 % numbers[1] == numbers[0] % numbers[1] }.map { files[$0] }
     }
 
     @Test(arguments: files)
@@ -73,14 +69,19 @@ struct SalvageMatrixTests {
         export.close()
 
         let whole = try Data(contentsOf: database.url)
-        for _ in 0..<environmentNumber("SECURESTORAGE_SALVAGE_DAMAGES", default: 3) {
+        for round in 0..<environmentNumber("SECURESTORAGE_SALVAGE_DAMAGES", default: 3) {
+            var random = Campaign.random(round)
             var damaged = whole
             let pages = whole.count / file.pageSize
-            let hit = Set((0..<Int.random(in: 1...4)).map { _ in Int.random(in: 1...pages) })
+            let hit = Set(
+                (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                    Int.random(in: 1...pages, using: &random)
+                })
             for page in hit {
                 // Spares the salt, without which nothing can be read.
-                let offset = Int.random(in: 100..<file.pageSize)
-                damaged[(page - 1) * file.pageSize + offset] ^= UInt8.random(in: 1...255)
+                let offset = Int.random(in: 100..<file.pageSize, using: &random)
+                damaged[(page - 1) * file.pageSize + offset] ^= UInt8.random(
+                    in: 1...255, using: &random)
             }
             try damaged.write(to: database.url)
             try verify(file, database, saved, original, hit)
@@ -100,7 +101,9 @@ struct SalvageMatrixTests {
         _ original: Original, _ hit: Set<Int>
     ) throws {
         let report = try salvage(file, database, to: saved)
-        let context = Comment(rawValue: "\(file.testDescription), pages \(hit.sorted()): \(report)")
+        let context = Comment(
+            rawValue:
+                "\(file.testDescription), seed \(Campaign.seed), pages \(hit.sorted()): \(report)")
         // A page's trailer may contain bytes that nothing is computed over.
         check(Set(report.damagedPages).isSubset(of: hit), context)
         let db = try file.open(saved)

@@ -7,7 +7,7 @@ import TestSupport
 /// Pages that an attacker with the key has changed and authenticated again.
 ///
 /// Every call ends soon, with a result or an error of the library, and takes no more memory than
-/// the file justifies. `make fuzz` has the same as a target: `forgeries`.
+/// the file justifies. `make campaign NAME=fuzz` has the same as a target: `forgeries`.
 @Suite(.engine(has: "ENABLE_FTS4")) struct ForgedPageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -51,15 +51,18 @@ import TestSupport
         let whole = try makeFile()
         let pages = whole.count / PageForge.pageSize
         let forge = try PageForge(key: TemporaryDatabase.key, of: whole)
-        for _ in 0..<environmentNumber("SECURESTORAGE_FORGERIES", default: 6) {
+        for round in 0..<environmentNumber("SECURESTORAGE_FORGERIES", default: 6) {
+            var random = Campaign.random(round)
             var file = whole
-            for _ in 0..<Int.random(in: 1...3) {
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
                 // The first pages are roots and lead to all others.
                 let page =
-                    Bool.random() ? Int.random(in: 1...min(20, pages)) : .random(in: 1...pages)
+                    Int.random(
+                        in: 1...(Bool.random(using: &random) ? min(20, pages) : pages),
+                        using: &random)
                 try forge.forge(page, of: &file) { content in
-                    for _ in 0..<Int.random(in: 1...4) {
-                        Self.change(&content, isFirst: page == 1, pages: pages)
+                    for _ in 0..<Int.random(in: 1...4, using: &random) {
+                        Self.change(&content, isFirst: page == 1, pages: pages, &random)
                     }
                 }
             }
@@ -90,29 +93,32 @@ import TestSupport
                         saved.int("SELECT count(*) FROM \(table.name)"), equals: table.rowsSaved)
                 }
             }
-            check(ThreadTime.now - start < .seconds(60))
+            check(ThreadTime.now - start < .seconds(60), "seed \(Campaign.seed), round \(round)")
         }
     }
 
     /// Mostly overwrites a number of the layout, sometimes any byte anywhere.
-    private static func change(_ page: inout [UInt8], isFirst: Bool, pages: Int) {
+    private static func change(
+        _ page: inout [UInt8], isFirst: Bool, pages: Int, _ random: inout SplitMix64
+    ) {
         let numbers: [UInt32] = [
             0, 1, 2, .max, 0x7fff_ffff, UInt32(pages), UInt32(pages + 1),
-            .random(in: 1...UInt32(pages)),
-            .random(in: 0 ... .max),
+            .random(in: 1...UInt32(pages), using: &random),
+            .random(in: 0 ... .max, using: &random),
         ]
-        let number = numbers.randomElement() ?? 0
+        let number = numbers.randomElement(using: &random) ?? 0
         let start = isFirst ? 100 : 0
         let offset =
-            switch Int.random(in: 0..<4) {
-            case 0 where isFirst: [16, 20, 24, 28, 32, 36, 52, 56, 64, 92].randomElement() ?? 28
-            case 0, 1: start + Int.random(in: 0..<24)
-            case 2: Int.random(in: (isFirst ? 16 : 0)..<(page.count - 4))
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0 where isFirst:
+                [16, 20, 24, 28, 32, 36, 52, 56, 64, 92].randomElement(using: &random) ?? 28
+            case 0, 1: start + Int.random(in: 0..<24, using: &random)
+            case 2: Int.random(in: (isFirst ? 16 : 0)..<(page.count - 4), using: &random)
             // A link to an overflow page precedes another cell or is at the end.
             default: page.count - 4
             }
-        switch Int.random(in: 0..<3) {
-        case 0: page[offset] = UInt8.random(in: 0...255)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: page[offset] = UInt8.random(in: 0...255, using: &random)
         case 1: page[offset] = UInt8(truncatingIfNeeded: number)
         default:
             for index in 0..<4 {

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Repeats calls on several threads at the same moment, and detects calls that hang.
 ///
-/// The defaults are small; `make soak` raises them.
+/// The defaults are small; `make campaign NAME=soak` raises them.
 enum Storm {
     /// One call of the library, which checks its own outcome.
     struct Call: Sendable {

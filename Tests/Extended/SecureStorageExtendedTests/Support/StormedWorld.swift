@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import SecureStorageTests
 
@@ -45,7 +46,7 @@ extension StormedWorld {
     /// Lets threads make random calls.
     static func mix(threads: Int) async throws {
         try await Storm.apart {
-            let seed = UInt64.random(in: 0...UInt64.max)
+            let seed = Campaign.seed
             let world = try Self(storm: "mix of \(threads) threads, seed \(seed)")
             let calls = callNames.map { world.call($0, beside: nil) }
             let made = Storm.mix(calls, threads: threads, for: Storm.duration, seed: seed)

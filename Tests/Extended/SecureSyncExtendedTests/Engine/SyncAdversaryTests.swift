@@ -9,7 +9,7 @@ import TestSupport
 
 /// A store that lies: it shows objects that nobody has made so, or not all that there are.
 ///
-/// `make sync-adversary` changes every byte.
+/// `make campaign NAME=sync-adversary` changes every byte.
 struct SyncAdversaryTests {
     /// Where bytes are flipped: the version, the rest of the header, the content, the signature.
     private static func places(_ count: Int) -> [Int] {

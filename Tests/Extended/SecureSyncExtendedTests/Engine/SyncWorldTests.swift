@@ -6,7 +6,7 @@ import Testing
 @testable import SyncWorlds
 @testable import SecureSyncTests
 
-/// Worlds of devices, each from a seed; `make sync-world` runs thousands.
+/// Worlds of devices, each from a seed; `make campaign NAME=sync-worlds` runs thousands.
 struct SyncWorldTests {
     @Test func `worlds meet everything that can happen`() async throws {
         var seen: Set<SyncWorld.Event> = []

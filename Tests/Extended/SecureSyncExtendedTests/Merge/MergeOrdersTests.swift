@@ -9,19 +9,14 @@ import Testing
 /// `SECURESTORAGE_MERGE_ORDERS` sets how many scripts, `SECURESTORAGE_MERGE_STEPS` how many
 /// transactions each member has.
 struct MergeOrdersTests {
-    private static func setting(_ name: String, _ standard: Int) -> Int {
-        ProcessInfo.processInfo.environment["SECURESTORAGE_MERGE_\(name)"].flatMap { Int($0) }
-            ?? standard
-    }
-
     @Test func `in every order of delivery, every state is the one of the definitions`() throws {
-        for seed in 1...Self.setting("ORDERS", 4) {
-            var random = SplitMix64(seed: UInt64(seed))
+        for seed in Campaign.seeds(environmentNumber("SECURESTORAGE_MERGE_ORDERS", default: 4)) {
+            var random = SplitMix64(seed: seed)
             let world = try MergeWorld(members: 3, clockOffsets: [0, 500, -500])
             // A beginning that all know.
             try world.write(0, (0..<6).map { _ in MergeWorldTests.statement(&random) })
             try world.deliverAll { _ in 0 }
-            for _ in 0..<Self.setting("STEPS", 2) {
+            for _ in 0..<environmentNumber("SECURESTORAGE_MERGE_STEPS", default: 2) {
                 for member in 0..<3 {
                     try world.write(
                         member,
@@ -43,13 +38,13 @@ struct MergeOrdersTests {
     /// Goes through all orders in one transaction, with a savepoint for each step.
     private struct Search {
         let world: MergeWorld
-        let seed: Int
+        let seed: UInt64
         var taken = [0, 0, 0]
         var path: [Int] = []
         var orders = 0
         var hasFailed = false
 
-        init(world: MergeWorld, seed: Int) {
+        init(world: MergeWorld, seed: UInt64) {
             self.world = world
             self.seed = seed
         }

@@ -5,20 +5,14 @@ import TestSupport
 import Testing
 @testable import SecureSyncTests
 
-/// Random work of members that are merged in random orders; `SECURESTORAGE_MERGE_WORLDS` and
-/// `SECURESTORAGE_MERGE_FIRST` set how many seeds, and the first.
+/// Random work of members that are merged in random orders; `SECURESTORAGE_MERGE_WORLDS` sets how
+/// many seeds.
 struct MergeWorldTests {
-    private static func setting(_ name: String, _ standard: UInt64) -> UInt64 {
-        ProcessInfo.processInfo.environment["SECURESTORAGE_MERGE_\(name)"].flatMap { UInt64($0) }
-            ?? standard
-    }
-
     @Test func `members converge, and every state on the way is the one of the definitions`()
         throws
     {
         var met: Set<Standing> = []
-        let first = Self.setting("FIRST", 1)
-        for seed in first..<first + Self.setting("WORLDS", 25) {
+        for seed in Campaign.seeds(environmentNumber("SECURESTORAGE_MERGE_WORLDS", default: 25)) {
             guard try Self.run(seed, &met) else { return }
         }
         // Else the worlds say nothing of what they are made for.

@@ -221,7 +221,7 @@ struct MirrorDamageTests {
         }
         check(objects.count { $0.name.contains("/hours/") } >= 2)
         check(objects.count { $0.name.contains("/generations/") }, equals: 2)
-        var random = SplitMix64(seed: UInt64(environmentNumber("SECURESTORAGE_SEED", default: 1)))
+        var random = SplitMix64(seed: Campaign.seeds(1)[0])
         var (errors, right) = (0, 0)
         for _ in 0..<environmentNumber("SECURESTORAGE_MIRROR_DAMAGES", default: 80) {
             let index = Int.random(in: 0..<states.count, using: &random)

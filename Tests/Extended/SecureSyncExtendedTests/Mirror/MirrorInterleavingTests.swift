@@ -1,4 +1,5 @@
 import Foundation
+import MirrorChecks
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync

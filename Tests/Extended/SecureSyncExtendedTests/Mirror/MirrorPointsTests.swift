@@ -62,7 +62,7 @@ struct MirrorPointsTests {
         try await pool.write {
             try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x, y)")
         }
-        var random = SplitMix64(seed: UInt64(environmentNumber("SECURESTORAGE_SEED", default: 1)))
+        var random = SplitMix64(seed: Campaign.seeds(1)[0])
         let count = environmentNumber("SECURESTORAGE_POINTS", default: 25)
         var mirror: DatabaseMirror?
         var states: [(date: Date, contents: String)] = []

@@ -75,7 +75,7 @@ struct BackupDamageTests {
                 }
                 return url
             }())
-        let seed = UInt64.random(in: 0...(.max))
+        let seed = Campaign.seed
         var damage = Damage(seed: seed)
         for round in 0..<environmentNumber("SECURESTORAGE_DAMAGED_BODIES", default: 300) {
             let changed = damage.change(

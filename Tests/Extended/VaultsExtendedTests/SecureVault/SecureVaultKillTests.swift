@@ -11,7 +11,7 @@ struct SecureVaultKillTests {
 
     init() throws { folder = try VaultFolder.make() }
 
-    /// How often `make crash` kills a process at a random moment; nil means a few times.
+    /// How often `make campaign NAME=crash` kills a process at a random moment; nil means a few times.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 

@@ -7,7 +7,6 @@
     import Testing
     import TestSupport
     import Tracing
-    @testable import SecureStorageTests
 
     /// Values, literals, keys and names of values that must not leave the process by a metric or a
     /// span.

@@ -5,7 +5,6 @@ import SecureStorage
 import SecureSync
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// A file to which several processes write, while one mirrors it.
 struct SharedMirrorTests {

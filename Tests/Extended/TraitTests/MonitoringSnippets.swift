@@ -6,7 +6,6 @@ import TestSupport
 #if Metrics && Tracing
     import CoreMetrics
     import Tracing
-    @testable import SecureStorageTests
 #endif
 
 /// The snippets of `Docs/Monitoring.md`, compiled and run; see `DocumentationTests`.

@@ -5,7 +5,6 @@ import SecureStorage
 import SecureSync
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// What a mirror promises, over each store that is there: `Scripts/stores` starts the servers.
 struct MirrorStoreTests {

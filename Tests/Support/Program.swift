@@ -1,23 +1,22 @@
-import Foundation
-import TestSupport
+package import Foundation
 
 /// A completed run of the real program.
-struct Program {
-    let status: Int32
-    let output: Data
-    let errors: String
+package struct Program {
+    package let status: Int32
+    package let output: Data
+    package let errors: String
 
-    var text: String { String(decoding: output, as: UTF8.self) }
+    package var text: String { String(decoding: output, as: UTF8.self) }
 
-    var lines: [String] {
+    package var lines: [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { String($0) }
     }
 
     /// The executable built with the tests, next to their bundle.
-    static let path = BuiltProgram.path("securestorage")
+    package static let path = BuiltProgram.path("securestorage")
 
     /// Runs `program` in a directory.
-    init(
+    package init(
         _ arguments: [String], program: String = Program.path, input: Data = Data(),
         directory: String, environment: [String: String] = [:]
     ) throws {

@@ -6,7 +6,6 @@
     import Tracing
 
     @testable import SecureStorage
-    @testable import SecureStorageTests
 
     struct TracingTests {
         let database: TemporaryDatabase

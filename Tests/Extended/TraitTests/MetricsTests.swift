@@ -6,7 +6,6 @@
     import TestSupport
 
     @testable import SecureStorage
-    @testable import SecureStorageTests
 
     struct MetricsTests {
         let database: TemporaryDatabase

@@ -5,7 +5,6 @@ import SecureStoragePlatform
 import SecureSync
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// Mirrors whose store fails.
 struct MirrorOutageTests {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The verbs of mirrors over the servers that `make stores` starts.
-struct MirrorStoreTests {
+struct ToolMirrorTests {
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name]
     }

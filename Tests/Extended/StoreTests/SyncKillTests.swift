@@ -5,7 +5,6 @@ import SecureSync
 import SyncChecks
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// Programs that sync through one store, and are killed every 50 ms.
 struct SyncKillTests {

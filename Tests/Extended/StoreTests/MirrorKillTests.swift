@@ -4,7 +4,6 @@ import SecureStorage
 import SecureSync
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// Processes that work with a mirror or a store, and are killed at any time.
 struct MirrorKillTests {

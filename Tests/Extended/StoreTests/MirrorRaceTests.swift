@@ -4,7 +4,6 @@ import SecureStorage
 import SecureSync
 import Testing
 import TestSupport
-@testable import SecureSyncTests
 
 /// Mirrors that write under one name at the same time.
 struct MirrorRaceTests {
@@ -31,7 +30,7 @@ struct MirrorRaceTests {
         var error: (any Error)?
     }
 
-    /// The rounds of each race; all of a store's are the number of `make mirror`.
+    /// The rounds of each race; all of a store's are the number of `make campaign NAME=mirror`.
     private static let rounds =
         (environmentNumber("SECURESTORAGE_RACES", default: 18) - 1) / Race.allCases.count + 1
 

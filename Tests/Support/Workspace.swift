@@ -1,16 +1,14 @@
-import Foundation
-import SecureStorage
-import TestSupport
-import Testing
+package import Foundation
+package import SecureStorage
 
 /// A separate directory with a key file, deleted with its last reference.
-final class Workspace: Sendable {
-    let path: String
+package final class Workspace: Sendable {
+    package let path: String
 
     /// A raw key, which needs no derivation.
-    static let rawKey = String(repeating: "0123456789abcdef", count: 4)
+    package static let rawKey = String(repeating: "0123456789abcdef", count: 4)
 
-    init() throws {
+    package init() throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("ToolTests-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -20,30 +18,32 @@ final class Workspace: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func file(_ name: String) -> String { path + "/" + name }
+    package func file(_ name: String) -> String { path + "/" + name }
 
-    func write(_ text: String, to name: String, mode: mode_t = 0o644) throws {
+    package func write(_ text: String, to name: String, mode: mode_t = 0o644) throws {
         try write(Data(text.utf8), to: name, mode: mode)
     }
 
-    func write(_ data: Data, to name: String, mode: mode_t = 0o644) throws {
+    package func write(_ data: Data, to name: String, mode: mode_t = 0o644) throws {
         try data.write(to: URL(fileURLWithPath: file(name)))
         try require(chmod(file(name), mode) == 0)
     }
 
-    func read(_ name: String) throws -> Data {
+    package func read(_ name: String) throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: file(name)))
     }
 
-    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
+    package func exists(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: file(name))
+    }
 
-    var names: [String] {
+    package var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
     /// Runs the program with the workspace's key.
     @discardableResult
-    func run(
+    package func run(
         _ arguments: String..., input: String = "", environment: [String: String] = [:]
     ) throws -> Program {
         // After the verb, because a `--` ends the options.
@@ -54,7 +54,7 @@ final class Workspace: Sendable {
     }
 
     /// Runs a shell script with `securestorage` in its path.
-    func shell(_ script: String, environment: [String: String] = [:]) throws -> Program {
+    package func shell(_ script: String, environment: [String: String] = [:]) throws -> Program {
         let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
         let all = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         var environment = environment
@@ -64,7 +64,7 @@ final class Workspace: Sendable {
     }
 
     /// Runs SQL with the library, which takes less time than the program.
-    func fill(_ name: String, _ sql: String, passphrase: String? = nil) throws {
+    package func fill(_ name: String, _ sql: String, passphrase: String? = nil) throws {
         let store = try store(name, passphrase: passphrase)
         defer { store.close() }
         try store.executeStatements(sql)
@@ -72,7 +72,7 @@ final class Workspace: Sendable {
 
     /// Opens a file with the library: with the workspace's key, or with a passphrase and a single
     /// iteration of the key derivation.
-    func store(_ name: String, passphrase: String? = nil) throws -> SecureDatabaseStore {
+    package func store(_ name: String, passphrase: String? = nil) throws -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
         if passphrase != nil { configuration.cipher.kdfIterations = 1 }
         let store = SecureDatabaseStore(
