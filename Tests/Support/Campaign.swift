@@ -1,7 +1,8 @@
 internal import Foundation
 
-/// What `Scripts/campaign` asks of the tests that a campaign repeats: how many rounds, from which
-/// seed, and which part of them. Without it, a test runs a few rounds.
+/// What `Scripts/campaign` asks of the tests that it repeats.
+///
+/// How many rounds, from which seed, and which part of them; without it, a test runs a few rounds.
 package enum Campaign {
     /// The seed of random choices: `SECURESTORAGE_SEED`, or a new one in each process.
     ///

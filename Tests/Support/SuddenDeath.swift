@@ -53,8 +53,8 @@ package enum SuddenDeath {
         if ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"] != nil { print(line) }
     }
 
-    /// Returns how often a test kills a process: a few times, or as often as `make campaign NAME=crash`
-    /// specifies.
+    /// Returns how often a test kills a process: a few times, or as often as
+    /// `make campaign NAME=crash` specifies.
     package static func count(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? usual
     }

@@ -11,7 +11,8 @@ import TestSupport
     /// (`Tests/FaultyWork`).
     @Suite(.disabled(if: Sanitizer.isPresent))
     struct FaultySystemTests {
-        /// The step between the calls that fail; `make campaign NAME=faults` tries each call of all workloads.
+        /// The step between the calls that fail; `make campaign NAME=faults` tries each call of all
+        /// workloads.
         private static let step = environmentNumber("SECURESTORAGE_FAULTS_STEP", default: 0)
 
         @Test func `nothing is lost, misreported or stuck after a failing system call`() throws {

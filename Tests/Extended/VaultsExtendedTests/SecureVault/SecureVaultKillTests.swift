@@ -11,7 +11,8 @@ struct SecureVaultKillTests {
 
     init() throws { folder = try VaultFolder.make() }
 
-    /// How often `make campaign NAME=crash` kills a process at a random moment; nil means a few times.
+    /// How often `make campaign NAME=crash` kills a process at a random moment; nil means a few
+    /// times.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 
