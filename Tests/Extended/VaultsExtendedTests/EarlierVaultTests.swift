@@ -3,7 +3,6 @@ import SecureStorage
 import TestSupport
 import Testing
 
-@testable import PasswordManager
 @testable import SecureKeys
 @testable import Vaults
 @testable import VaultsTests
@@ -54,6 +53,59 @@ struct EarlierVaultTests {
         return false
     }
 
+    /// The vault of accounts, as the example that made the file has it.
+    private final class AccountVault: SecureVault, Sendable {
+        private let providers: SecureStorageProviders<VaultDatabaseProvider>
+        private let levels: SecureVaultLevels
+
+        init(providers: SecureStorageProviders<VaultDatabaseProvider>) {
+            self.providers = providers
+            levels = SecureVaultLevels(providers: providers)
+        }
+
+        private static let schema = """
+            CREATE TABLE website_credentials (
+                id INTEGER PRIMARY KEY, domain TEXT NOT NULL, username TEXT NOT NULL,
+                title TEXT NOT NULL, password BLOB, UNIQUE (domain, username))
+            """
+
+        static func open(_ directory: URL) throws -> AccountVault {
+            let keyStore = try FileKeyStore(directory: directory.appendingPathComponent("keys"))
+            return try SecureVaultFactory<AccountVault>(
+                makeCryptoProvider: { VaultCryptoProvider(keyStore: keyStore) },
+                makeKeyStoreProvider: { _ in VaultKeyStoreProvider(keyStore: keyStore) },
+                makeDatabaseProvider: { key, _ in
+                    let file = directory.appendingPathComponent("passwords.db")
+                    return try VaultDatabaseProvider(file: file, key: key) {
+                        $0.add("website credentials", sql: schema)
+                    }
+                }
+            ).makeVault(reporter: nil)
+        }
+
+        /// Locks the vault, and unlocks it with a password.
+        func auth(_ text: String) throws {
+            levels.lock()
+            try levels.authWith(password: SecretBytes(utf8: text))
+        }
+
+        /// Returns the password of an account.
+        func password(of username: String) throws -> SecretBytes {
+            try levels.withL2 { level in
+                try providers.database.db.read { db in
+                    let row = try db.executeQuery(
+                        "SELECT id, password FROM website_credentials WHERE username = ?",
+                        values: [username])
+                    defer { row.close() }
+                    try require(row.next())
+                    return try level.openSecret(
+                        require(row.data(forColumnIndex: 1)), table: "website_credentials",
+                        column: "password", row: .integer(require(row.int64(forColumnIndex: 0))))
+                }
+            }
+        }
+    }
+
     @Test func `a data vault opens, and then takes the password in any spelling`() throws {
         let earlier = try Earlier("dataVault")
         let vault = try Self.dataVault(earlier.url.path)
@@ -72,19 +124,13 @@ struct EarlierVaultTests {
 
     @Test func `a vault in levels opens, and then takes the password in any spelling`() throws {
         let earlier = try Earlier("secureVault")
-        let vault = try SecureVaultFactory.autofill(directory: earlier.url).makeVault(reporter: nil)
-        func auth(_ text: String) throws {
-            vault.lock()
-            try vault.authWith(password: SecretBytes(utf8: text))
-        }
-        #expect(throws: SecureVaultError.self) { try auth("pa\u{308}ssword 2") }
+        let vault = try AccountVault.open(earlier.url)
+        #expect(throws: SecureVaultError.self) { try vault.auth("pa\u{308}ssword 2") }
         try check(!Self.isUpgradedLevels(earlier.url))
-        try auth("p\u{e4}ssword 2")
+        try vault.auth("p\u{e4}ssword 2")
         try check(Self.isUpgradedLevels(earlier.url))
-        try auth("pa\u{308}ssword 2")
-        let credentials = try vault.websiteCredentialsFor(domain: "example.org")
-        check(credentials.map(\.account.username), equals: ["ada"])
-        check(credentials.first?.password, equals: SecretBytes(utf8: "hunter two"))
+        try vault.auth("pa\u{308}ssword 2")
+        try check(vault.password(of: "ada"), equals: SecretBytes(utf8: "hunter two"))
     }
 
     @Test func `a kill during the upgrade of a data vault loses nothing`() async throws {
@@ -122,23 +168,19 @@ struct EarlierVaultTests {
             let delay = moment.next()
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [path = earlier.url.path as String, delay = delay as Int] in
-                let vault = try SecureVaultFactory.autofill(directory: URL(fileURLWithPath: path))
-                    .makeVault(reporter: nil)
+                let vault = try AccountVault.open(URL(fileURLWithPath: path))
                 SuddenDeath.after(microseconds: delay)
-                try vault.authWith(password: SecretBytes(utf8: "p\u{e4}ssword 2"))
+                try vault.auth("p\u{e4}ssword 2")
                 close(open(path + "/unlocked", O_WRONLY | O_CREAT, 0o600))
                 SuddenDeath.now()
             }
             let done = earlier.url.appendingPathComponent("unlocked").path
             moment.note(wasTooLate: FileManager.default.fileExists(atPath: done))
             if try Self.isUpgradedLevels(earlier.url) { upgraded += 1 }
-            let vault = try SecureVaultFactory.autofill(directory: earlier.url)
-                .makeVault(reporter: nil)
-            try vault.authWith(password: SecretBytes(utf8: "p\u{e4}ssword 2"))
-            vault.lock()
-            try vault.authWith(password: SecretBytes(utf8: "pa\u{308}ssword 2"))
-            let credentials = try vault.websiteCredentialsFor(domain: "example.org")
-            check(credentials.first?.password, equals: SecretBytes(utf8: "hunter two"))
+            let vault = try AccountVault.open(earlier.url)
+            try vault.auth("p\u{e4}ssword 2")
+            try vault.auth("pa\u{308}ssword 2")
+            try check(vault.password(of: "ada"), equals: SecretBytes(utf8: "hunter two"))
         }
         SuddenDeath.report(
             "kills of upgrades of vaults in levels: \(kills), \(upgraded) were complete")
