@@ -10,12 +10,15 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # Found out when they are used: after the setup.
 FLAGS = $$(Scripts/build-flags)
 
+# A package of its own, and so a folder of its own: in .build, SwiftPM would mistake the two.
+EXAMPLES := --package-path Examples --scratch-path .build/Examples -Xcxx -O2
+
 # With STORES=1, the servers of stores are started for the command.
 WITH_S3 := $(if $(STORES),Scripts/stores s3 --)
 WITH_POSTGRESQL := $(if $(STORES),Scripts/stores postgresql --)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
+.PHONY: help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -26,7 +29,7 @@ setup: ## install SQLCipher 4 if it is missing, and build the packages that this
 setup-engine setup-packages: # at once, since one waits for the network while the other compiles
 	@Scripts/$(subst -engine,,$@)
 
-build: setup ## build everything
+build: setup ## build the package and all its tests
 	SECURESTORAGE_TESTS=all && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
 
 demo: setup ## the main job: an encrypted database of this machine's packages
@@ -37,7 +40,7 @@ demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
 
 demo-sync: setup ## three devices write the same notes, one of them offline for a while
-	swift build $(FLAGS) --product SharedNotes
+	swift build $(EXAMPLES) --product SharedNotes
 	@Scripts/demo-sync
 
 install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL, STATIC=1)
@@ -59,7 +62,10 @@ test: setup ## the tests that a change needs: those of Tests/*Tests
 
 test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
 	SECURESTORAGE_TESTS=all $(WITH_S3) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
-	@$(if $(FILTER),,$(MAKE) --no-print-directory test-traits)
+	@$(if $(FILTER),,$(MAKE) --no-print-directory test-traits examples)
+
+examples: setup ## the examples with their tests, a package of its own (FILTER=TutorialTests)
+	Scripts/run-tests --package-path Examples $(if $(FILTER),--filter '$(FILTER)')
 
 test-traits: setup # part of test-all: metrics, traces and PostgreSQL, which compile all modules again
 	SECURESTORAGE_TESTS=traits $(WITH_POSTGRESQL) Scripts/run-tests
@@ -87,8 +93,8 @@ format: ## format the sources in place
 check: lint test check-rebuilds test-rest ## what CI runs, with STORES=1
 
 test-rest: # what `make test` has not run, and the tests of the mirror, which run over the stores too
-	@$(MAKE) --no-print-directory test-all FILTER='ExtendedTests[.]|ToolTests[.]|MovingTests[.]|ExampleTests[.]|StoreTests[.]|DatabaseMirror'
-	@$(MAKE) --no-print-directory test-traits site service
+	@$(MAKE) --no-print-directory test-all FILTER='ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.]|DatabaseMirror'
+	@$(MAKE) --no-print-directory test-traits examples site service
 
 check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 	@Scripts/check-rebuilds
@@ -98,9 +104,12 @@ campaign: setup ## thousands of rounds of what tests try a few times (NAME=crash
 
 tsan: setup ## the tests under ThreadSanitizer
 	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
+	Scripts/run-tests --package-path Examples --sanitize=thread --scratch-path .build/tsan/Examples
 
+asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
-	SECURESTORAGE_TESTS=all LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
+	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=address --scratch-path .build/asan
+	Scripts/run-tests --package-path Examples --sanitize=address --scratch-path .build/asan/Examples
 
 stores: setup ## only the tests over stores, with the servers
 	SECURESTORAGE_TESTS=traits Scripts/stores postgresql s3 -- Scripts/run-tests

@@ -173,95 +173,6 @@ let package = Package(
             path: "Examples/Quickstart",
             resources: [.copy("packages.sample")],
             swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "Settings",
-            dependencies: ["SecureStorage"],
-            path: "Examples/Settings",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "SharedNotes",
-            dependencies: ["SecureStorage", "SecureSync"],
-            path: "Examples/SharedNotes",
-            exclude: ["README.md"],
-            swiftSettings: swiftSettings),
-        .target(
-            name: "SharedCounter",
-            dependencies: ["SecureStorage"],
-            path: "Examples/SharedCounter/Common",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "CounterWriter",
-            dependencies: ["SecureStorage", "SharedCounter"],
-            path: "Examples/SharedCounter/Writer",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "CounterWatcher",
-            dependencies: ["SecureStorage", "SharedCounter"],
-            path: "Examples/SharedCounter/Watcher",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "FileIndex",
-            dependencies: ["SecureStorage"],
-            path: "Examples/FileIndex",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "LargeFiles",
-            dependencies: ["SecureStorage", "TypedPasswords"],
-            path: "Examples/LargeFiles",
-            swiftSettings: swiftSettings),
-        .target(
-            name: "TypedPasswords",
-            dependencies: ["SecureStorage"],
-            path: "Examples/TypedPasswords",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "PasswordManager",
-            dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
-            path: "Examples/PasswordManager",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "FirstDataVault",
-            dependencies: ["Vaults"],
-            path: "Examples/FirstSteps/DataVault",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "FirstSecureVault",
-            dependencies: ["SecureStorage", "Vaults"],
-            path: "Examples/FirstSteps/SecureVault",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "FirstKeys",
-            dependencies: ["SecureKeys"],
-            path: "Examples/FirstSteps/Keys",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "FirstSync",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
-            path: "Examples/FirstSteps/Sync",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "RemoteKey",
-            dependencies: ["SecureKeys"],
-            path: "Examples/RemoteKey",
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "VaultPrompt",
-            dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
-            path: "Examples/VaultPrompt",
-            swiftSettings: swiftSettings),
-        // The end of the tutorials in Sources/SecureStorage/SecureStorage.docc.
-        .executableTarget(
-            name: "Notebook",
-            dependencies: ["SecureStorage", "SecureSync", "Vaults"],
-            path: "Examples/Notebook",
-            exclude: ["README.md"],
-            swiftSettings: swiftSettings),
-        .target(
-            name: "NotebookModel",
-            dependencies: ["SecureKeys", "SecureStorage"],
-            path: "Examples/NotebookModel",
-            exclude: ["README.md"],
-            swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         // What the tests of all products use.
@@ -386,7 +297,7 @@ let extendedTests: [Target] = [
     .testTarget(
         name: "SecureStorageExtendedTests",
         dependencies: [
-            "FaultyDisk", "LargeFiles", "SecureStorage", "SecureStorageTests", "TestSupport",
+            "FaultyDisk", "SecureStorage", "SecureStorageTests", "TestSupport",
             .product(name: "CryptoExtras", package: "swift-crypto"),
         ],
         path: "Tests/Extended/SecureStorageExtendedTests",
@@ -394,9 +305,8 @@ let extendedTests: [Target] = [
     .testTarget(
         name: "VaultsExtendedTests",
         dependencies: [
-            "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
-            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
-            "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit", "VaultsTests",
+            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
+            "VaultsTestKit", "VaultsTests",
         ],
         path: "Tests/Extended/VaultsExtendedTests",
         exclude: ["Fixtures/README.md"],
@@ -429,13 +339,6 @@ let extendedTests: [Target] = [
         path: "Tests/Extended/ToolTests",
         exclude: ["Fixtures/README.md"],
         resources: [.copy("Fixtures/statements.json")],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "ExampleTests",
-        dependencies: [
-            "FirstSync", "Notebook", "NotebookModel", "SecureStorage", "TestSupport",
-        ],
-        path: "Tests/Extended/ExampleTests",
         swiftSettings: swiftSettings),
 ]
 

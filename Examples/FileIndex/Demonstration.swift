@@ -3,7 +3,7 @@ import SecureStorage
 
 /// Readers in parallel with a writer that imports: an encrypted index of the files below a folder.
 ///
-///     swift run FileIndex [folder]
+///     swift run --package-path Examples FileIndex [folder]
 ///
 /// One task adds files in transactions of a hundred; four others query totals throughout and see
 /// only whole transactions. At the end the index is read row by row, and a query that takes too

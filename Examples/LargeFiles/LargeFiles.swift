@@ -4,10 +4,10 @@ import TypedPasswords
 
 /// Keeps files of any size in an encrypted database, with a few megabytes of memory.
 ///
-///     swift run LargeFiles archive.db put film.mkv
-///     swift run LargeFiles archive.db list
-///     swift run LargeFiles archive.db get film.mkv copy.mkv
-///     swift run LargeFiles archive.db remove film.mkv
+///     swift run --package-path Examples LargeFiles archive.db put film.mkv
+///     swift run --package-path Examples LargeFiles archive.db list
+///     swift run --package-path Examples LargeFiles archive.db get film.mkv copy.mkv
+///     swift run --package-path Examples LargeFiles archive.db remove film.mkv
 ///
 /// Asks for the password; `--password-fd N` before the words reads it from a descriptor.
 @main

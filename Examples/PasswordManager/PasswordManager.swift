@@ -4,9 +4,11 @@ import TypedPasswords
 
 // A password manager on the command line: accounts at L1, passwords at L2.
 //
-//     swift run PasswordManager DIRECTORY import passwords.csv
-//     swift run PasswordManager DIRECTORY restore vault.backup
-//     swift run PasswordManager DIRECTORY         commands, one per line, to the end of the input
+//     swift run --package-path Examples PasswordManager DIRECTORY import passwords.csv
+//     swift run --package-path Examples PasswordManager DIRECTORY restore vault.backup
+//     swift run --package-path Examples PasswordManager DIRECTORY
+//
+// The last one reads commands, one per line, to the end of the input.
 
 @main
 enum PasswordManager {

@@ -3,7 +3,7 @@ import SecureKeys
 
 // A note whose key is wrapped by a key of a service on the network.
 //
-//     swift run RemoteKey URL TOKEN-FILE DIRECTORY
+//     swift run --package-path Examples RemoteKey URL TOKEN-FILE DIRECTORY
 
 @main
 enum Program {

@@ -5,9 +5,10 @@ import TypedPasswords
 // A few secrets protected by a password, on the command line: every state that a DataVault can
 // have.
 //
-//     swift run VaultPrompt ~/vault     commands, one per line, to `quit` or the end of the input
+//     swift run --package-path Examples VaultPrompt ~/vault
 //
-// After `policy tries 3` and `lock`, entering a wrong password three times destroys the vault.
+// It reads commands, one per line, to `quit` or the end of the input. After `policy tries 3` and
+// `lock`, entering a wrong password three times destroys the vault.
 
 @main
 enum VaultPrompt {

@@ -2,7 +2,8 @@ package import Foundation
 
 /// The checkout whose tests run, for those that read its documents, sources and scripts.
 package enum Checkout {
-    package static let root = URL(fileURLWithPath: #filePath)
+    /// The package of the examples has this file by a symbolic link.
+    package static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// Returns a file by its path below the root.

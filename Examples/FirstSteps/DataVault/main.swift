@@ -3,7 +3,7 @@ import Vaults
 
 // A token behind a password: each run asks for the password, the first one creates the vault.
 //
-//     swift run FirstDataVault DIRECTORY
+//     swift run --package-path Examples FirstDataVault DIRECTORY
 
 let directory = URL(fileURLWithPath: CommandLine.arguments.dropFirst().first ?? "vaults")
 do {

@@ -3,7 +3,7 @@ import SecureKeys
 
 // A sealed value whose key is wrapped twice: by this machine's key and by a password.
 //
-//     swift run FirstKeys DIRECTORY
+//     swift run --package-path Examples FirstKeys DIRECTORY
 
 let directory = URL(fileURLWithPath: CommandLine.arguments.dropFirst().first ?? "keys")
 let set = directory.appendingPathComponent("note.keys")

@@ -4,7 +4,7 @@ import Vaults
 
 // Notes whose titles need the device's key, and whose texts also need the user's password.
 //
-//     swift run FirstSecureVault DIRECTORY
+//     swift run --package-path Examples FirstSecureVault DIRECTORY
 
 final class NoteVault: SecureVault, Sendable {
     let providers: SecureStorageProviders<VaultDatabaseProvider>

@@ -6,12 +6,12 @@ import SecureSync
 // Notes and settings that several devices write. A folder stands for a device, another one for the
 // store that all devices can reach.
 //
-//     swift run FirstSync DEVICE STORE create
-//     swift run FirstSync DEVICE STORE invite
-//     swift run FirstSync DEVICE STORE join
-//     swift run FirstSync DEVICE STORE add "buy milk"
-//     swift run FirstSync DEVICE STORE set theme dark
-//     swift run FirstSync DEVICE STORE show
+//     swift run --package-path Examples FirstSync DEVICE STORE create
+//     swift run --package-path Examples FirstSync DEVICE STORE invite
+//     swift run --package-path Examples FirstSync DEVICE STORE join
+//     swift run --package-path Examples FirstSync DEVICE STORE add "buy milk"
+//     swift run --package-path Examples FirstSync DEVICE STORE set theme dark
+//     swift run --package-path Examples FirstSync DEVICE STORE show
 
 @main struct FirstSync {
     static func main() async {

@@ -5,7 +5,7 @@ import SharedCounter
 // Shows the counter and each change of it as it arrives, whichever process makes it. Costs nothing
 // while nothing changes.
 //
-//     swift run CounterWatcher [FILE [TIMES]]
+//     swift run --package-path Examples CounterWatcher [FILE [TIMES]]
 
 let pool = try SharedCounter.database().open(
     with: SharedCounter.key, migrations: SharedCounter.migrations)

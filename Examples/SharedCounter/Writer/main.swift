@@ -5,7 +5,7 @@ import SharedCounter
 // Counts up once per second, in a file that other processes use concurrently. Start it twice: both
 // count.
 //
-//     swift run CounterWriter [FILE [TIMES]]
+//     swift run --package-path Examples CounterWriter [FILE [TIMES]]
 
 let pool = try SharedCounter.database().open(
     with: SharedCounter.key, migrations: SharedCounter.migrations)

@@ -1,5 +1,5 @@
 import Foundation
-import SecureStorage
+import SecureKeys
 import TestSupport
 import Testing
 import TypedPasswords
@@ -7,21 +7,27 @@ import VaultsTestKit
 
 @testable import VaultPrompt
 @testable import Vaults
-@testable import VaultsTests
 
 /// The example, with typed lines, and a descriptor in place of the terminal.
 struct VaultPromptTests {
-    let home: VaultHome
-    let container: DataVaultContainer
+    private let home: TemporaryDatabase
+    private let clock = ManualClock()
+    private let date = ManualDate()
+    private let container: DataVaultContainer
 
     init() throws {
-        home = try VaultHome()
-        container = try home.container()
+        home = try TemporaryDatabase()
+        container = try DataVaultContainer(
+            directory: home.directory.appendingPathComponent("vaults"), keyStore: nil,
+            clock: clock, date: { [date] in date.now },
+            makePasswordKey: { [parameters = try ScryptParameters.cheapest] in
+                PasswordKey($0, parameters: parameters)
+            })
     }
 
     /// Returns the output for typed commands and answers to questions.
     private func type(_ commands: [String], answers: [String] = []) async throws -> [String] {
-        let file = home.url.appendingPathComponent("answers")
+        let file = home.directory.appendingPathComponent("answers")
         try Data(answers.map { $0 + "\n" }.joined().utf8).write(to: file)
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
@@ -101,7 +107,7 @@ struct VaultPromptTests {
             ["unlock", "policy days 30", "policy tries 2", "passwd"],
             answers: ["P4s$w0rD2", "P4s$w0rD3"])
         check(said.last, equals: "[unlocked: set, get, names, lock]")
-        home.date.advance(days: 31)
+        date.advance(days: 31)
         said = try await type(
             ["unlock", "passwd", "passwd"],
             answers: ["P4s$w0rD3", "wrong", "P4s$w0rD4", "P4s$w0rD3", "P4s$w0rD4"])
@@ -134,7 +140,11 @@ struct VaultPromptTests {
 
     @Test func `a failure is shown until the next try`() async throws {
         _ = try await type(["create"], answers: ["P4sSw0rD1"])
-        for url in try home.databases() { try FileManager.default.removeItem(at: url) }
+        let vaults = home.directory.appendingPathComponent("vaults")
+        for name in try FileManager.default.contentsOfDirectory(atPath: vaults.path)
+        where name.hasSuffix(".vault") {
+            try FileManager.default.removeItem(at: vaults.appendingPathComponent(name))
+        }
         let said = try await type(
             ["unlock", "names", "unlock"], answers: ["P4sSw0rD1", "wrong"])
         check(said[0], equals: "[locked: unlock]")
@@ -171,7 +181,7 @@ struct VaultPromptTests {
             ])
         let vault = try container.vault(id: "a")
         try await vault.unlock(password: "P4sSw0rD1")
-        home.clock.advance(by: .seconds(60))
+        clock.advance(by: .seconds(60))
         said = try await type(["names", "policy tries 0", "delete"])
         let locked = ["the vault is locked; unlock it first", "[locked: unlock]"]
         check(said, equals: ["[locked: unlock]"] + locked + locked + ["[no vault: create]"])
@@ -179,19 +189,15 @@ struct VaultPromptTests {
 
     #if os(Linux)
         @Test func `the program itself takes passwords from a descriptor`() throws {
-            let answers = home.url.appendingPathComponent("answers")
+            let answers = home.directory.appendingPathComponent("answers")
             try Data("P4sSw0rD1\na value\n".utf8).write(to: answers)
-            // Built with the tests, into the same directory.
-            let program = URL(fileURLWithPath: CommandLine.arguments[0])
-                .deletingLastPathComponent().appendingPathComponent("VaultPrompt")
-            try require(FileManager.default.isExecutableFile(atPath: program.path))
             let script =
                 "printf 'create\\nset name\\nget name\\nlock\\n' | \"$0\" --password-fd 3 \"$1\" 3<\"$2\""
             let shell = try ChildProcess(
                 "/bin/sh",
                 [
-                    "-c", script, program.path, home.url.appendingPathComponent("own").path,
-                    answers.path,
+                    "-c", script, BuiltProgram.path("VaultPrompt"),
+                    home.directory.appendingPathComponent("own").path, answers.path,
                 ])
             check(shell.status, equals: 0)
             let lines = shell.output.split(separator: "\n")
@@ -200,4 +206,15 @@ struct VaultPromptTests {
             check(lines.last, equals: "[locked: unlock]")
         }
     #endif
+}
+
+/// A date that a test sets.
+private final class ManualDate: @unchecked Sendable {
+    // @unchecked: `time` is only touched under `lock`.
+    private let lock = NSLock()
+    private var time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    var now: Date { lock.withLock { time } }
+
+    func advance(days: Double) { lock.withLock { time += days * 86_400 } }
 }

@@ -4,7 +4,6 @@ import Testing
 import TestSupport
 
 @testable import LargeFiles
-@testable import SecureStorageTests
 
 /// The example that keeps files in pieces.
 struct LargeFilesTests {

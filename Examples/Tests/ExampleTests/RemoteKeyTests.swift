@@ -4,7 +4,6 @@ import Testing
 import TestSupport
 
 @testable import RemoteKey
-@testable import VaultsTests
 
 /// The example of a key service, against a server on this machine.
 struct RemoteKeyTests {
@@ -32,7 +31,7 @@ struct RemoteKeyTests {
         let server = try KeyServer(key: Self.key.withUnsafeBytes { Data($0) })
         let data = try DataEncryptionKey.random(name: "note")
         var keys = try WrappedKeySet(wrapping: data, with: source(server))
-        try keys.add(PasswordKey("correct horse", parameters: .cheap()), for: data)
+        try keys.add(PasswordKey("correct horse", parameters: .cheapest), for: data)
         let sealed = try data.seal(Data([1, 2]), table: "t", column: "c", row: 1)
         let again = try WrappedKeySet(bytes: keys.bytes).unwrap(with: source(server))
         try check(again.open(sealed, table: "t", column: "c", row: 1), equals: Data([1, 2]))
@@ -59,12 +58,6 @@ struct RemoteKeyTests {
             RemoteKey(name: "service", url: url, token: SecretBytes(utf8: "secret token")))
         check(gone?.hasPrefix("the key service cannot be reached"), equals: true)
         check(gone?.contains("secret token"), equals: false)
-    }
-}
-
-extension ScryptParameters {
-    fileprivate static func cheap() throws -> ScryptParameters {
-        try ScryptParameters(costExponent: 16, blockSize: 8, parallelism: 1)
     }
 }
 

@@ -6,10 +6,13 @@ import TypedPasswords
 import Vaults
 
 @testable import PasswordManager
-@testable import VaultsTests
 
 /// Tests of the example, with a descriptor in place of the terminal.
 struct PasswordManagerTests {
+    private let home: TemporaryDatabase
+
+    init() throws { home = try TemporaryDatabase() }
+
     @Test(arguments: [
         ("https://Mail.Example.com/login?x=1", "mail.example.com"), ("example.com", "example.com"),
         (" http://user@example.com:8080 ", "example.com"), ("android://hash@com.app/", "com.app"),
@@ -47,11 +50,10 @@ struct PasswordManagerTests {
     }
 
     @Test func `accounts are imported, listed without a password and shown with it`() throws {
-        let folder = try VaultFolder.make()
-        defer { folder.remove() }
-        let vault = try SecureVaultFactory.autofill(directory: folder.url)
+        let folder = home.directory
+        let vault = try SecureVaultFactory.autofill(directory: folder)
             .makeVault(reporter: nil)
-        let file = folder.url.appendingPathComponent("export.csv")
+        let file = folder.appendingPathComponent("export.csv")
         let rows = (0..<1_000).map { "n,https://s\($0).example.com,user,pw\($0)\n" }.joined()
         try Data(
             ("name,url,username,password\nn,example.com,ada,first\nn,notexample.com,eve,x\n" + rows)
@@ -94,29 +96,25 @@ struct PasswordManagerTests {
     @Test func `a backup is restored elsewhere with its code, and an older one only on request`()
         throws
     {
-        let folder = try VaultFolder.make()
-        let other = try VaultFolder.make()
-        defer {
-            folder.remove()
-            other.remove()
-        }
-        let backup = folder.path + "/vault.backup"
+        let folder = home.directory.appendingPathComponent("first")
+        let other = home.directory.appendingPathComponent("other")
+        let backup = home.directory.path + "/vault.backup"
         let code = RecoveryCode.random()
         let old = SecretBytes(utf8: "old")
-        let first = try SecureVaultFactory.autofill(directory: folder.url)
+        let first = try SecureVaultFactory.autofill(directory: folder)
         let vault = try first.makeVault(reporter: nil)
         let account = WebsiteAccount(domain: "a.org", username: "ada", title: "")
         _ = try vault.storeWebsiteCredentials(
             WebsiteCredentials(account: account, password: SecretBytes(utf8: "pw")))
         try vault.resetL2Password(oldPassword: nil, newPassword: old)
         try vault.makeBackup(at: URL(fileURLWithPath: backup), unlockedBy: code, password: old)
-        func restore(_ words: [String], to folder: VaultFolder, typing lines: String) throws {
+        func restore(_ words: [String], to folder: URL, typing lines: String) throws {
             try Backups.restore(
-                words, to: folder.url, .autofill(directory: folder.url), Self.typing(lines))
+                words, to: folder, .autofill(directory: folder), Self.typing(lines))
         }
         let typed = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         try restore([backup], to: other, typing: "\(typed.lowercased())\nnew\n")
-        let restored = try SecureVaultFactory.autofill(directory: other.url)
+        let restored = try SecureVaultFactory.autofill(directory: other)
             .makeVault(reporter: nil)
         try restored.authWith(password: SecretBytes(utf8: "new"))
         try check(
@@ -124,12 +122,16 @@ struct PasswordManagerTests {
             equals: [SecretBytes(utf8: "pw")])
         // The first vault makes a later backup and stays open.
         try Session(vault: vault, passwords: Self.typing("old\n"))
-            .run(["backup", folder.path + "/later.backup"])
-        func problem(_ words: [String]) -> String? {
-            backupError { try restore(words, to: folder, typing: "\(typed)\nnew\n") }?.kind
+            .run(["backup", home.directory.path + "/later.backup"])
+        func problem(_ words: [String]) -> VaultBackupError? {
+            #expect(throws: VaultBackupError.self) {
+                try restore(words, to: folder, typing: "\(typed)\nnew\n")
+            }
         }
-        check(problem([backup]), equals: "olderThanCurrent")
-        check(problem(["--older", backup]), equals: "inUse")
+        check(problem([backup]), equals: .olderThanCurrent(backup: 1, current: 2))
+        check(
+            problem(["--older", backup]),
+            equals: .inUse(path: AutofillDatabase.file(in: folder).path))
         for words in [[], ["--older"], [backup, backup]] {
             #expect(throws: Failure.self) { try restore(words, to: folder, typing: "") }
         }
@@ -137,7 +139,7 @@ struct PasswordManagerTests {
 
     private static func typing(_ lines: String) throws -> PasswordSource {
         let file = FileManager.default.temporaryDirectory
-            .appendingPathComponent("VaultsTests-typed-\(UUID().uuidString)")
+            .appendingPathComponent("PasswordManagerTests-\(UUID().uuidString)")
         try Data(lines.utf8).write(to: file)
         defer { unlink(file.path) }
         return PasswordSource(descriptor: open(file.path, O_RDONLY | O_CLOEXEC))

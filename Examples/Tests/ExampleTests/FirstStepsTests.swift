@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 import Testing
-@testable import VaultsTests
 
 /// The programs with which the guides begin, run as a new user runs them.
 struct FirstStepsTests {
