@@ -18,7 +18,7 @@ WITH_S3 := $(if $(STORES),Scripts/stores s3 --)
 WITH_POSTGRESQL := $(if $(STORES),Scripts/stores postgresql --)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
+.PHONY: loop help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -72,7 +72,7 @@ test-traits: setup # part of test-all: metrics, traces and PostgreSQL, which com
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)
-	@$(MAKE) --no-print-directory boundary comments
+	@$(MAKE) --no-print-directory boundary comments loop
 	@Scripts/check-layers
 	@Scripts/setup-site
 	@Scripts/pictures --check
@@ -86,6 +86,13 @@ boundary: # only one folder imports the C API, and one file exports the secret b
 comments: # comments are wrapped at 100 columns
 	@! git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
 		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``\w.*``'
+
+loop: # what would make builds slow again
+	@! git grep -nE '#(expect|require)\(.' -- Tests Examples/Tests | grep -vE 'throws:|processExitsWith:'
+	@! git grep -nE '@Suite( |$$)' -- Tests Examples/Tests
+	@! git grep -lE '^[^#]*swift (build|test|run)' -- Scripts .ci .github | xargs grep -L SWIFT_DETERMINISTIC_HASHING | grep .
+	@[ "$$(swift package describe --type json | grep -c '"path" : "Examples/')" = 1 ] || \
+		{ echo "examples are in Examples/Package.swift; the root has only Quickstart"; exit 1; }
 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)

@@ -34,7 +34,7 @@
             connections: Int = 4, patience: Duration = .seconds(30)
         ) throws -> PostgreSQLObjectStore {
             PostgreSQLObjectStore(
-                connectionString: "\(try #require(string)) \(more)", group: group,
+                connectionString: "\(try require(string)) \(more)", group: group,
                 notifies: notifies, connections: connections, patience: patience)
         }
 

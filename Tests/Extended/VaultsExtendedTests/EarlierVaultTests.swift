@@ -20,7 +20,7 @@ struct EarlierVaultTests {
                 [String: [String: Data]].self, from: Data(contentsOf: fixture))
             url = FileManager.default.temporaryDirectory
                 .appendingPathComponent("EarlierVaultTests-\(UUID().uuidString)")
-            for (path, bytes) in try #require(vaults[name]) {
+            for (path, bytes) in try require(vaults[name]) {
                 let file = url.appendingPathComponent(path)
                 try FileManager.default.createDirectory(
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: true,

@@ -263,7 +263,7 @@ struct SyncKeyValueStoreTests {
         let file = try CapturedFile("") { $0.add(keyValueStore: "settings") }
         try file.run("UPDATE securestorage_kv SET version = 2")
         let error = #expect(throws: SecureStorageError.self) { try file.install() }
-        check("\(try #require(error))".contains("newer version"))
+        check("\(try require(error))".contains("newer version"))
     }
 
     @Test func `a file whose store is gone is not taken for one that is synced`() throws {
