@@ -45,8 +45,9 @@ enum MutantSwitch {
             if (!path) return;
             long file = syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
             if (file < 0) return;
-            long size = syscall(SYS_lseek, file, 0, SEEK_END);
-            long map = syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            long size = syscall(SYS_lseek, file, 0L, SEEK_END);
+            long access = PROT_READ | PROT_WRITE;
+            long map = syscall(SYS_mmap, 0L, size, access, (long)MAP_SHARED, file, 0L);
             syscall(SYS_close, file);
             if (map != -1) reached = (unsigned char *)map;
         }

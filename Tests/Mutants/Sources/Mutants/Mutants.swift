@@ -41,10 +41,9 @@ struct Mutants {
             bundle, mutants, tree: tree, workers: options.workers)
         let gone = equivalent.identities.subtracting(all.map(\.identity))
         let report = Report(
-            mutants.filter { $0.number % options.part.of == options.part.number - 1 }, tree: tree,
+            mutants, tree: tree,
             remarks: """
-                \(mutants.count) of \(sites.count) sites, from seed \(options.seed); part \
-                \(options.part.number) of \(options.part.of). Left out are \
+                \(mutants.count) of \(sites.count) sites, from seed \(options.seed). Left out are \
                 \(equivalent.identities.count - gone.count) equivalent mutants, and \
                 \(baseline.failing.count) tests that fail without a mutant.
                 """
@@ -62,7 +61,10 @@ struct Mutants {
         of report: Report, _ bundle: TestBundle, _ baseline: Baseline, _ options: Options
     ) async throws {
         // In random order: a run that is ended has judged a sample, too.
-        let waiting = await report.waiting.sorted {
+        let part = await report.waiting.filter {
+            $0.number % options.part.of == options.part.number - 1
+        }
+        let waiting = part.sorted {
             Sample.rank($0.site.identity, options.seed)
                 < Sample.rank($1.site.identity, options.seed)
         }

@@ -9,7 +9,7 @@ actor Report {
     private let results: URL
 
     /// - Parameters:
-    ///   - mutants: Those of this run.
+    ///   - mutants: All, also those of other parts, whose verdicts are there already.
     ///   - tree: The copy, beside which the files are.
     ///   - remarks: What is to be said before the table.
     ///   - keeping: Which verdicts of the last run hold.

@@ -56,8 +56,11 @@ extension FunctionCallExprSyntax {
         return assertions.contains(name) || logged?.hasSuffix("logger") == true || name == "logger"
     }
 
-    /// Whether it has to be there: an initializer calls another one, or it has no effect.
-    var hasToStay: Bool { isForDevelopers || name == "init" }
+    /// Whether it has to be there: an initializer calls another one, and a branch has a value.
+    var hasToStay: Bool {
+        let isValue = calledExpression.as(MemberAccessExprSyntax.self).map { $0.base == nil }
+        return isForDevelopers || name == "init" || isValue == true
+    }
 }
 
 extension StringLiteralExprSyntax {

@@ -61,14 +61,15 @@ struct Tree {
             try write(Data(text.utf8), to: file, like: nil)
             written.insert(file)
         }
-        guard let present = FileManager.default.enumerator(atPath: copy.path) else { return }
-        for case let file as String in present {
-            if file == ".build" || file == ".git" { present.skipDescendants() }
-            let url = copy.appendingPathComponent(file)
-            guard !file.hasPrefix("."), !written.contains(file), !url.hasDirectoryPath,
-                present.fileAttributes?[.type] as? FileAttributeType == .typeRegular
-            else { continue }
-            try FileManager.default.removeItem(at: url)
+        let present = FileManager.default.enumerator(atPath: copy.path)
+        while let file = present?.nextObject() as? String {
+            // What SwiftPM has written.
+            if file.hasSuffix(".build") { present?.skipDescendants() }
+            if file == "Package.resolved" || written.contains(file) { continue }
+            guard present?.fileAttributes?[.type] as? FileAttributeType == .typeRegular else {
+                continue
+            }
+            try FileManager.default.removeItem(at: copy.appendingPathComponent(file))
         }
     }
 
