@@ -108,6 +108,29 @@ struct SealedStreamTests {
         }
     }
 
+    @Test(arguments: [0, 2, 255] as [UInt8])
+    func `a stream of another version is named by it`(_ version: UInt8) throws {
+        var sealed = try seal(Self.data(10))
+        sealed[4] = version
+        #expect(throws: EnvelopeError.unsupportedVersion(Int(version))) { try open(sealed) }
+    }
+
+    @Test(arguments: 0..<4)
+    func `an input that returns more than was requested is an error`(_ call: Int) throws {
+        let sealed = try seal(Self.data(3 * Self.chunk))
+        let source = SealedBytes.source(sealed)
+        var calls = 0
+        #expect(
+            throws: EnvelopeError.damaged(reason: "the input returned more bytes than requested")
+        ) {
+            let reader = try SealedStreamReader(with: key) { count in
+                defer { calls += 1 }
+                return source(calls == call ? count + 1 : count)
+            }
+            while try reader.read() != nil {}
+        }
+    }
+
     @Test func `a stream is over after its end and after an error`() throws {
         var sealed = Data()
         let writer = try SealedStreamWriter(with: key) { sealed.append($0) }

@@ -152,6 +152,46 @@ struct WrappedKeySetTests {
         }
     }
 
+    /// Returns the documented bytes of a set, with the right checksum.
+    private func bytes(
+        _ records: [WrappedKey], named name: String = "data", count: Int? = nil,
+        then rest: [UInt8] = []
+    ) -> Data {
+        var writer = RecordFrame.begin("SSWS", version: 1)
+        writer.name(name)
+        writer.raw([UInt8](repeating: 0, count: 16))
+        writer.byte(UInt8(count ?? records.count))
+        for record in records {
+            writer.integer(UInt16(record.bytes.count))
+            writer.raw(record.bytes)
+        }
+        writer.raw(rest)
+        return RecordFrame.end(writer)
+    }
+
+    @Test func `bytes that contradict themselves are not a set`() throws {
+        let records = try (0..<33).map {
+            try WrappedKey(wrapping: data, with: KeyEncryptionKey.random(name: "\($0)"))
+        }
+        let all = Array(records[..<32])
+        try check(WrappedKeySet(bytes: bytes(all)).records, equals: all)
+        let contradictory = [
+            "two of one name": bytes([records[0], records[1], records[0]]),
+            "none": bytes([]),
+            "too many": bytes(records),
+            "fewer than it says": bytes(all, count: 31),
+            "more than it says": bytes([records[0]], count: 2),
+            "of another data key": bytes(all, named: "date"),
+            "something after them": bytes(all, then: [0]),
+        ]
+        for (kind, bytes) in contradictory {
+            guard case .damaged = envelopeError({ _ = try WrappedKeySet(bytes: bytes) }) else {
+                Issue.record("taken: \(kind)")
+                continue
+            }
+        }
+    }
+
     private func full() throws -> WrappedKeySet {
         var set = try WrappedKeySet(wrapping: data, with: device)
         try set.add(password, for: data)
