@@ -28,8 +28,8 @@ struct BTreePage {
             }
             self.kind = kind
             cellCount = Int(page[offset + 3]) << 8 | Int(page[offset + 4])
-            let start = Int(page[offset + 5]) << 8 | Int(page[offset + 6])
-            contentStart = start == 0 ? 65536 : start
+            // 0 would be 65536, the end of a page of which the cipher uses nothing.
+            contentStart = Int(page[offset + 5]) << 8 | Int(page[offset + 6])
         }
 
         /// Whether the numbers fit into a page of `usableSize` bytes.
