@@ -88,7 +88,8 @@ struct DatabaseHeader {
     private struct TextVotes {
         private var even = 0
         private var odd = 0
-        /// Texts with more NULs at even or at odd offsets, as ASCII has in UTF-16.
+        /// Texts with more control characters at even or at odd offsets: in UTF-16, half of the
+        /// bytes of many scripts are some, as NULs are of ASCII.
         private var littleEndian = 0
         private var bigEndian = 0
         private var invalid = 0
@@ -106,17 +107,19 @@ struct DatabaseHeader {
         private mutating func add(_ bytes: ArraySlice<UInt8>) {
             guard bytes.count % 2 == 0 else { return odd += 1 }
             even += 1
-            var zeros = (first: 0, second: 0)
-            for (offset, byte) in bytes.enumerated() where byte == 0 {
-                if offset % 2 == 0 { zeros.first += 1 } else { zeros.second += 1 }
+            var controls = (first: 0, second: 0)
+            for (offset, byte) in bytes.enumerated() where byte < 0x20 {
+                // Tabs and ends of lines are usual in any text.
+                if [9, 10, 13].contains(byte) { continue }
+                if offset % 2 == 0 { controls.first += 1 } else { controls.second += 1 }
             }
-            if zeros.second > zeros.first { littleEndian += 1 }
-            if zeros.first > zeros.second { bigEndian += 1 }
+            if controls.second > controls.first { littleEndian += 1 }
+            if controls.first > controls.second { bigEndian += 1 }
             if String(bytes: bytes, encoding: .utf8) == nil { invalid += 1 }
         }
 
-        // A text of an odd number of bytes is not UTF-16. Without one, NULs or bytes that are not
-        // UTF-8 decide.
+        // A text of an odd number of bytes is not UTF-16. Without one, control characters or bytes
+        // that are not UTF-8 decide.
         var encoding: TextEncoding {
             guard odd == 0, littleEndian + bigEndian + invalid > even / 10 else { return .utf8 }
             return bigEndian > littleEndian ? .utf16BigEndian : .utf16LittleEndian

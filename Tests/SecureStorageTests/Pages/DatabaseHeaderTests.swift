@@ -98,7 +98,7 @@ struct DatabaseHeaderTests {
     func `the encoding of a file shows in its texts`(
         _ name: String, _ encoding: TextEncoding
     ) throws {
-        for text in ["word", "mixed 言葉"] {
+        for text in ["word", "слово", "كلمة", "mixed 言葉"] {
             let database = try TemporaryDatabase()
             let db = try database.openStore { $0.journalMode = .delete }
             try db.executeStatements("PRAGMA encoding = '\(name)'; CREATE TABLE t (x)")
@@ -120,8 +120,11 @@ struct DatabaseHeaderTests {
         ("ffff", 2, .utf8), ("ffff", 3, .utf16LittleEndian),
         // As many NULs at even offsets as at odd ones.
         ("0000", 20, .utf8),
+        // Other control characters, and tabs and ends of lines, which are usual in any text.
+        ("6104", 20, .utf16LittleEndian), ("6109", 20, .utf8),
+        ("610a", 20, .utf8), ("0d61", 20, .utf8),
     ])
-    func `a few texts with NULs do not make a file one of UTF-16`(
+    func `a few texts with control characters do not make a file one of UTF-16`(
         _ bytes: String, _ count: Int, _ encoding: TextEncoding
     ) throws {
         let texts =
