@@ -156,7 +156,7 @@ package final class KeyValueTable: Sendable {
         }
         guard let row else { return nil }
         if let expires = row.expires, expires <= Self.now {
-            if !db.configuration.isReadOnly { _ = try remove(key, in: db) }
+            if !db.configuration.isReadOnly { try remove(key, in: db) }
             return nil
         }
         // `row.value` is nil for TEXT that is not UTF-8.
@@ -173,10 +173,8 @@ package final class KeyValueTable: Sendable {
         try db.executeUpdate(upsert, values: [key, entry.kind, entry.value, expires])
     }
 
-    /// Removes the row of `key`, and returns whether it existed.
-    func remove(_ key: String, in db: SecureDatabaseStore) throws -> Bool {
+    func remove(_ key: String, in db: SecureDatabaseStore) throws {
         try db.executeUpdate(delete, values: [key])
-        return try db.changedRowCount() > 0
     }
 
     func removeAll(in db: SecureDatabaseStore) throws {

@@ -113,7 +113,7 @@ extension SecureKeyValueStore {
             if let new {
                 try table.put(Self.entry(encoding: new), forKey: key, lifetime: nil, in: db)
             } else {
-                _ = try table.remove(key, in: db)
+                try table.remove(key, in: db)
             }
             isReplaced = true
         }

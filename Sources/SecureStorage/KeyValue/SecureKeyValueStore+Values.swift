@@ -75,7 +75,7 @@ extension SecureKeyValueStore {
     public func remove(_ key: String) throws -> Bool {
         try change { db, table in
             let isThere = try table.entry(key, in: db) != nil
-            _ = try table.remove(key, in: db)
+            try table.remove(key, in: db)
             return isThere
         }
     }

@@ -96,6 +96,15 @@ struct KeyValueStoreTests {
         check(!store.isOpen())
     }
 
+    @Test(arguments: ["UTF-16le", "UTF-16be"])
+    func `a file of another encoding is refused, and gets no table`(_ encoding: String) throws {
+        let db = try TemporaryDatabase().openStore()
+        try db.executeStatements("PRAGMA encoding = '\(encoding)'; CREATE TABLE t (x)")
+        let error = storageError { _ = try SecureKeyValueStore(databaseStore: db, name: "values") }
+        check("\(error, default: "none")".contains("UTF-16; use a separate file"))
+        try check(db.strings("SELECT name FROM sqlite_schema"), equals: ["t"])
+    }
+
     @Test func `two instances on one file see each other's writes`() throws {
         let other = SecureKeyValueStore(fullDatabasePath: database.path)
         try other.open(with: TemporaryDatabase.key)
@@ -364,6 +373,16 @@ struct KeyValueStoreTests {
         try check(
             store.secureDatabaseStore.int(
                 "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL"), equals: 0)
+    }
+
+    @Test func `a value that has expired is gone for a reader of a read-only file, too`() throws {
+        try store.put("x", forKey: "old", expiresIn: .seconds(-1))
+        store.close()
+        let db = try database.openStore { $0.isReadOnly = true }
+        let reader = try SecureKeyValueStore(
+            databaseStore: db, name: SecureKeyValueStore.defaultName)
+        try check(reader.getString("old") == nil)
+        try check(!reader.hasKey("old"))
     }
 
     struct Failure: Error {}
