@@ -75,9 +75,9 @@ struct Placement {
             }
             let standing = row.standing
             guard standing != .absent, standing != .visible, let values = row.values else {
-                guard let before = row.parkedStanding else { continue }
+                guard row.parkedStanding != nil else { continue }
                 try settlement.rows.parked.remove(table.shape.number, row.id.key)
-                if standing == .visible, before != .visible { outcome.returned += 1 }
+                if standing == .visible { outcome.returned += 1 }
                 continue
             }
             if !row.isStale, row.parkedStanding == standing, row.parkedValues == values,

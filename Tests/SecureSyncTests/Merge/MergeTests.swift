@@ -188,6 +188,53 @@ struct MergeTests {
         check(parked.first?.values, equals: [.integer(4), .integer(2)])
     }
 
+    @Test func `a column that is a part of the key here waits, and the others of its row do not`()
+        throws
+    {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1)")
+        _ = try pair.exchange()
+        try pair.first.run("UPDATE t SET a = 2")
+        var change = try require(pair.stamped(pair.first).first)
+        change.registers[0].columns += ["ID"]
+        change.registers[0].values += [.text("other")]
+        let report = try pair.second.write {
+            try pair.second.capture.apply([change], in: pair.second.db)
+        }
+        check(report.later, equals: 1)
+        check(report.written, equals: 1)
+        try check(pair.second.db.strings("SELECT id || a FROM t"), equals: ["k2"])
+    }
+
+    @Test func `the oldest conflicts go when there are too many`() throws {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
+        func conflict(_ number: Int) throws {
+            try pair.first.run("UPDATE t SET a = \(number)")
+            try pair.second.run("UPDATE t SET a = -\(number)")
+            _ = try pair.exchange()
+        }
+        try pair.first.run("INSERT INTO t VALUES ('k', 0)")
+        _ = try pair.exchange()
+        try conflict(1)
+        let db = pair.first.db
+        try check(pair.first.capture.conflicts(in: db).count, equals: 1)
+        // As many more of it as the list may hold.
+        try pair.first.run(
+            """
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+            INSERT INTO securestorage_sync_conflict
+                (tbl, key, lost, reason, time, member, winner_time, winner_member)
+            SELECT tbl, key, lost, reason, time, member, winner_time, winner_member
+            FROM securestorage_sync_conflict, n
+            """)
+        try conflict(2)
+        let found = try pair.first.capture.conflicts(in: db)
+        check(found.count, equals: 10_000)
+        check(found.first?.id, equals: 3)
+        check(
+            found.last?.lost.values.map { $0 == .integer(2) || $0 == .integer(-2) }, equals: [true])
+    }
+
     @Test func `a failed transaction leaves nothing`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")

@@ -101,6 +101,41 @@ struct RowStateTests {
         check(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.stamp(1))).isEmpty)
     }
 
+    /// The row's first insertion, or another one.
+    private static func insertion(
+        _ value: Int64, at time: UInt64, knowing known: Stamp? = nil
+    ) -> RowChange {
+        RowChange(
+            table: "t", key: [.text("k")],
+            life: .init(stamp: stamp(time), isAlive: true, known: known),
+            registers: [
+                .init(columns: ["a"], values: [.integer(value)], stamp: stamp(time))
+            ])
+    }
+
+    @Test func `an insertion that comes after the row's edits has lost nothing`() {
+        var state = Self.born
+        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)))
+        check(state.merge(Self.insertion(0, at: 1)).isEmpty)
+        check(state.cells["a"]?.value, equals: .integer(5))
+    }
+
+    @Test func `of a row that is inserted again, what the new one has too is not lost`() {
+        for (value, lost) in [(5, []), (6, [.integer(5)])] as [(Int64, [SQLiteValue])] {
+            let (edit, again) = (
+                Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)),
+                Self.insertion(value, at: 3, knowing: Self.stamp(1))
+            )
+            for order in [[edit, again], [again, edit]] {
+                var state = Self.born
+                let found = order.flatMap { state.merge($0) }
+                check(found.flatMap(\.values), equals: lost)
+                check(found.allSatisfy { $0.reason == .replaced })
+                check(state.cells["a"]?.value, equals: .integer(value))
+            }
+        }
+    }
+
     @Test func `a deletion wins over an edit that it did not know, which is reported`() {
         let deletion = RowChange(
             table: "t", key: [.text("k")],
