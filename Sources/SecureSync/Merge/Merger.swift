@@ -137,7 +137,7 @@ final class Merger {
             for lost in lost { try conflicts.add(lost, table.shape.name, change.key) }
             report.conflicts += lost.count
         }
-        if state != before || row.clock == nil { try set(row, state, table) }
+        if state != before { try set(row, state, table) }
     }
 
     private func set(_ row: Settlement.Row, _ state: RowState, _ table: MergedTable) throws {

@@ -206,6 +206,18 @@ struct MergeTests {
         try check(pair.second.db.strings("SELECT id || a FROM t"), equals: ["k2"])
     }
 
+    @Test func `a row of a snapshot that the file has already gets no clock`() throws {
+        let file = try CapturedFile(
+            "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a); INSERT INTO t VALUES ('k', 1)",
+            tables: "t")
+        var rows: [RowChange] = []
+        try file.capture.eachRow(in: file.db) { rows.append($0) }
+        check(rows.map(\.summary), equals: ["~ t[k] a=1"])
+        let report = try file.write { try file.capture.apply(rows, in: file.db) }
+        check(report.written, equals: 0)
+        try check(file.clock(of: .text("k")) == nil)
+    }
+
     @Test func `the oldest conflicts go when there are too many`() throws {
         let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
         func conflict(_ number: Int) throws {
