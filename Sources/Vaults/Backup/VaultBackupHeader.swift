@@ -14,8 +14,6 @@ struct VaultBackupHeader {
     /// The length of magic, version and header length, which every version has.
     static let beginLength = 9
     static let lengths = 128...(1 << 20)
-    /// The most memory a backup's password may cost, so that a received file cannot demand more.
-    static let mostMemory = 256 << 20
 
     let metadata: VaultBackupMetadata
     let keySet: WrappedKeySet
@@ -126,7 +124,8 @@ struct VaultBackupHeader {
         try checkCosts()
     }
 
-    /// Checks every password that may have to be derived, before any is.
+    /// Checks every password that may have to be derived, before any is, so that a received file
+    /// cannot demand more than twice the default's work, and with it twice its memory, 256 MiB.
     private func checkCosts() throws {
         var records = keySet.records
         for key in keys {
@@ -136,7 +135,7 @@ struct VaultBackupHeader {
             }
         }
         for parameters in records.lazy.compactMap(\.origin.scryptParameters)
-        where parameters.memory > Self.mostMemory || parameters.isWorkMoreThanTwiceTheDefault {
+        where parameters.isWorkMoreThanTwiceTheDefault {
             throw EnvelopeError.unacceptableParameters(
                 reason: "\(parameters) costs more than a backup may require: 256 MiB and twice "
                     + "the work of the default")

@@ -159,6 +159,32 @@ struct LevelTriesTests {
         }
     }
 
+    @Test func `a password that could not be checked leaves the tries of others meanwhile`() throws
+    {
+        defer { folder.remove() }
+        struct Unreadable: Error {}
+        try folder.withVault(store, quick: true) { vault throws in
+            let tries = LevelTries(
+                keystore: vault.providers.keystore, delay: RetryDelay(seconds: 60),
+                moment: { [clock] in clock.withLock { $0 } })
+            func fail(_ check: () throws -> Void) throws {
+                try tries.count({ try $0() }) {
+                    try check()
+                    throw Unreadable()
+                }
+            }
+            func guess() throws {
+                #expect(throws: SecureVaultError.self) {
+                    try tries.count({ try $0() }) { throw SecureVaultError.invalidPassword }
+                }
+            }
+            #expect(throws: Unreadable.self) { try fail {} }
+            try check(tries.read().count, equals: 0)
+            #expect(throws: Unreadable.self) { try fail(guess) }
+            try check(tries.read().count, equals: 2)
+        }
+    }
+
     @Test func `no password is checked whose try cannot be stored`() throws {
         defer { folder.remove() }
         try setPassword()
