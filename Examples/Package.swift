@@ -111,16 +111,11 @@ let package = Package(
             path: "NotebookModel",
             exclude: ["README.md"],
             swiftSettings: swiftSettings),
-        // Some files of the library's tests, by a symbolic link.
+        // Some files of the library's Tests/Support, by symbolic links.
         .target(
             name: "TestSupport",
             dependencies: [library("SecureKeys"), library("SecureStorage")],
             path: "Tests/Support",
-            sources: [
-                "BuiltProgram.swift", "Check.swift", "Checkout.swift", "ChildProcess.swift",
-                "EnvelopeErrors.swift", "LoopbackListener.swift", "Sanitizer.swift",
-                "SplitMix64.swift", "TemporaryDatabase.swift",
-            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ExampleTests",

@@ -2,7 +2,7 @@ package import Foundation
 
 /// The checkout whose tests run, for those that read its documents, sources and scripts.
 package enum Checkout {
-    /// The package of the examples has this file by a symbolic link.
+    /// The examples' package has this file by a symbolic link.
     package static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

@@ -30,14 +30,14 @@ struct StepProgram {
         // Not at its place: a program of the previous step may be running.
         let draft = folder.appendingPathComponent("program")
         let objects = folder.appendingPathComponent("objects")
-        try Self.objects().joined(separator: "\n")
-            .write(to: objects, atomically: true, encoding: .utf8)
+        let built = try Self.objects()
+        try built.joined(separator: "\n").write(to: objects, atomically: true, encoding: .utf8)
         let compiler = try ChildProcess(
             "swiftc",
             [
                 "-swift-version", "6", "-warnings-as-errors", "-module-name", "Notebook",
-                "-o", draft.path,
-            ] + paths + Self.importing() + Self.linking() + ["@\(objects.path)"])
+                "-whole-module-optimization", "-o", draft.path,
+            ] + paths + Self.importing() + Self.linking(built) + ["@\(objects.path)"])
         try require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
         _ = rename(draft.path, file.path)
     }
@@ -58,12 +58,15 @@ struct StepProgram {
         return ["-I", "\(products.path)/Modules"] + maps + headers
     }
 
-    private static func linking() throws -> [String] {
+    private static func linking(_ objects: [String]) throws -> [String] {
+        // The engine of Scripts/check-trait is one of the objects, and uses OpenSSL.
+        let hasEngine = objects.contains { $0.contains("/SQLCipher.build/") }
+        let engine = hasEngine ? ["-lcrypto"] : try flags("--libs")
         var sanitizer: [String] = []
         if Sanitizer.isPresent {
             sanitizer = ["-sanitize=\(products.path.contains("tsan") ? "thread" : "address")"]
         }
-        return try flags("--libs") + ["-lstdc++", "-lm"] + sanitizer
+        return engine + ["-lstdc++", "-lm"] + sanitizer
     }
 
     private static func flags(_ option: String) throws -> [String] {
