@@ -14,6 +14,8 @@ struct Baseline: Sendable {
         /// Without the start of its process.
         let seconds: Double
         let reached: Set<Int>
+        /// Those of its name, and of its type's.
+        let words: Set<String>
 
         /// The module that it is in, and is of, such as `Vaults`, the end of its library's name.
         var subject: String {
@@ -61,7 +63,8 @@ struct Baseline: Sendable {
                 tests.append(
                     Test(
                         name: String(fields[2]), seconds: seconds - start,
-                        reached: Set(fields[1].split(separator: ",").compactMap { Int($0) })))
+                        reached: Set(fields[1].split(separator: ",").compactMap { Int($0) }),
+                        words: fields[2].drop { $0 != "." }.words))
             } else {
                 failing.append(fields[1...].joined(separator: " "))
             }

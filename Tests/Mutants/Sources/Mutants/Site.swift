@@ -27,6 +27,11 @@ struct Site: Hashable, Sendable {
     /// The name of its module: the folder in Sources.
     var library: String { file.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
+    /// The words of its line, and of the name of its file.
+    var words: Set<String> {
+        sourceLine.words.union(file.split(separator: "/").last?.words ?? [])
+    }
+
     /// Tells it from other sites, also after edits elsewhere in the file.
     var identity: String { "\(file)\n\(sourceLine)\n\(effect)" }
 

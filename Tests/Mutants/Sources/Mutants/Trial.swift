@@ -44,11 +44,15 @@ struct Trial: Sendable {
         return .survived(tests: run, leftOut: tests.count - run)
     }
 
-    /// The tests that reach it, the fastest first; those of other libraries count as slower, since
-    /// they see less of what it does.
+    /// The tests that reach it, the likeliest to kill it first.
+    ///
+    /// These are fast, are of its library, and have words of its line or file in their names:
+    /// nearly all tests reach some lines, and few are about them.
     var candidates: [Baseline.Test] {
+        let words = mutant.site.words
         func cost(_ test: Baseline.Test) -> Double {
-            mutant.site.library.hasSuffix(test.subject) ? test.seconds : 3 * test.seconds
+            let distance = mutant.site.library.hasSuffix(test.subject) ? 1.0 : 3.0
+            return distance * test.seconds / Double(1 + 3 * words.intersection(test.words).count)
         }
         return baseline.tests.filter { $0.reached.contains(mutant.number) }
             .map { (cost: cost($0), test: $0) }

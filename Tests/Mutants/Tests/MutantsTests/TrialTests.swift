@@ -15,6 +15,8 @@ struct TrialTests {
         let trial = Trial(
             mutant: Mutant(number: 3, site: site), bundle: TestBundle(directory: "/"),
             baseline: baseline, budget: 1)
+        #expect(
+            "plaintextHeaderSizes, `two words`".words == ["plaintext", "header", "size", "word"])
         #expect(trial.candidates.map(\.seconds) == [0.4, 8.9, 4.9])
         #expect(Trial.batches(trial.candidates).map(\.count) == [2, 1])
     }
