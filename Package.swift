@@ -291,7 +291,10 @@ let extendedTests: [Target] = [
         swiftSettings: swiftSettings),
     .testTarget(
         name: "SecureKeysExtendedTests",
-        dependencies: ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport"],
+        dependencies: [
+            "SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport",
+            .product(name: "Crypto", package: "swift-crypto"),
+        ],
         path: "Tests/Extended/SecureKeysExtendedTests",
         swiftSettings: swiftSettings),
     .testTarget(
@@ -335,7 +338,10 @@ let extendedTests: [Target] = [
         swiftSettings: swiftSettings),
     .testTarget(
         name: "ToolTests",
-        dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
+        dependencies: [
+            "SecureStorage", "SecureStorageTool", "TestSupport",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
         path: "Tests/Extended/ToolTests",
         exclude: ["Fixtures/README.md"],
         resources: [.copy("Fixtures/statements.json")],

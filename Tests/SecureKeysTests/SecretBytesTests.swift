@@ -79,7 +79,7 @@ struct SecretBytesTests {
             var random = SplitMix64(seed: UInt64(thread))
             var secrets: [SecretBytes?] = Array(repeating: nil, count: 300)
             func byte(_ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index &* 31 &+ thread) }
-            for _ in 0..<20_000 {
+            for _ in 0..<5_000 {
                 let index = Int.random(in: secrets.indices, using: &random)
                 if let secret = secrets[index] {
                     let isWhole = secret.withUnsafeBytes { $0.allSatisfy { $0 == byte(index) } }
@@ -104,13 +104,13 @@ struct SecretBytesTests {
             let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
                 .readToEnd()
             let lines = String(decoding: maps ?? Data(), as: UTF8.self).split(separator: "\n")
-            for secret in secrets {
-                let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
-                let place = lines.firstIndex { Self.bounds($0).contains(address) }
-                let next = try lines[require(place) + 1]
-                try require(
-                    Self.bounds(lines[require(place)]).upperBound == Self.bounds(next).lowerBound)
-                check(next.split(separator: " ")[1].hasPrefix("---"))
+            let bounds = lines.map(Self.bounds)
+            let pages = Set(
+                secrets.map { $0.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) & ~4095 } })
+            for page in pages {
+                let place = try require(bounds.firstIndex { $0.contains(page) })
+                try require(bounds[place].upperBound == bounds[place + 1].lowerBound)
+                check(lines[place + 1].split(separator: " ")[1].hasPrefix("---"))
             }
         }
 

@@ -56,8 +56,15 @@ package enum SuddenDeath {
     /// Returns how often a test kills a process: a few times, or as often as
     /// `make campaign NAME=crash` specifies.
     package static func count(_ usual: Int) -> Int {
-        ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? usual
+        environmentNumber("SECURESTORAGE_KILLS", default: usual)
     }
+
+    /// Whether a campaign runs, which leaves out nothing.
+    package static var isCampaign: Bool { count(0) > 0 }
+
+    /// Returns how many calls lie between those at which a test lets a device die: a campaign's
+    /// dies at each.
+    package static func step(_ usual: Int) -> Int { isCampaign ? 1 : usual }
 }
 
 /// Returns a number from the environment, for longer runs than usual.

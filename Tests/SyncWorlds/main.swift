@@ -1,4 +1,5 @@
 import Foundation
+import SecureStoragePlatform
 import SecureSync
 import TestSupport
 
@@ -34,8 +35,7 @@ func run<Piece: Sendable>(
 }
 
 @Sendable func isRefused(everyLieTo victim: AdversaryGroup.Victim) async throws -> Bool {
-    let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
-    let stranger = try await AdversaryGroup(in: WorldObjects(), mark: "stranger")
+    let (group, stranger) = (try await AdversaryGroup.shared, try await AdversaryGroup.stranger)
     var isRight = true
     for name in Campaign.part(of: group.ownNames) {
         let what = "\(victim), \(name.dropFirst(32))"
@@ -52,13 +52,42 @@ func run<Piece: Sendable>(
     return isRight
 }
 
+/// Copies every object of another group into the names of a group, and shows every older state.
+@Sendable func isUnharmed() async throws -> Bool {
+    let (group, stranger) = (try await AdversaryGroup.shared, try await AdversaryGroup.stranger)
+    var isRight = true
+    func attempt(_ what: String, _ lie: () async throws -> Void) async {
+        do {
+            try await lie()
+        } catch {
+            say("\(what): failed: \(error)")
+            isRight = false
+        }
+    }
+    for name in stranger.ownNames {
+        await attempt("copied \(name.dropFirst(32))") {
+            try await AdversaryTrial.copy(name, of: stranger, into: group)
+        }
+    }
+    for count in group.ownNames.indices {
+        await attempt("after \(count) objects") {
+            try await AdversaryTrial.goBack(group, to: count)
+        }
+    }
+    return isRight
+}
+
 switch arguments.first {
 case "worlds", "beginnings":
     let isBeginning = arguments[0] == "beginnings"
     guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
     else { exit(2) }
+    let met = Locked<[SyncWorld.Event: [UInt64]]>([:])
     let failed = await run(Campaign.part(of: first..<(first + count))) { seed in
         var world = SyncWorld(seed: seed)
+        defer {
+            for event in world.seen { met.withLock { $0[event, default: []].append(seed) } }
+        }
         do {
             if isBeginning {
                 try await world.runBeginnings(3)
@@ -71,13 +100,18 @@ case "worlds", "beginnings":
             return false
         }
     }
+    for event in SyncWorld.Event.allCases {
+        let seeds = met.withLock { $0[event, default: []].sorted() }
+        say("\(event): met by \(seeds.count) worlds, such as \(seeds.prefix(20))")
+    }
     exit(failed == 0 ? 0 : 1)
 case "adversary":
-    let failed = await run(AdversaryGroup.Victim.allCases) { victim in
+    let failed = await run(AdversaryGroup.Victim.allCases + [nil]) { victim in
         do {
+            guard let victim else { return try await isUnharmed() }
             return try await isRefused(everyLieTo: victim)
         } catch {
-            say("\(victim): \(error)")
+            say("\(victim.map { "\($0)" } ?? "the group"): \(error)")
             return false
         }
     }

@@ -1,6 +1,9 @@
+import ArgumentParser
 import Foundation
 import TestSupport
 import Testing
+
+@testable import SecureStorageTool
 
 struct UsageTests {
     let workspace: Workspace
@@ -14,12 +17,25 @@ struct UsageTests {
 
     init() throws { workspace = try Workspace() }
 
+    /// What the program does about its arguments before a verb runs.
+    private func outcome(_ arguments: String) throws -> (isSuccess: Bool, text: String) {
+        let error = try require(
+            #expect(throws: (any Error).self) {
+                _ = try Tool.parseAsRoot(arguments.split(separator: " ").map(String.init))
+            })
+        return (Tool.exitCode(for: error).isSuccess, Tool.fullMessage(for: error))
+    }
+
     @Test(arguments: verbs)
     func `the help of each verb contains examples`(_ verb: String) throws {
-        let program = try workspace.shell("securestorage \(verb) --help")
-        check(program.status == 0 && program.errors == "")
-        check(program.text.contains("EXAMPLES\n  ") && program.text.contains("USAGE:"))
-        check(program.text.contains("securestorage \(verb) "))
+        let (isSuccess, text) = try outcome("\(verb) --help")
+        check(isSuccess && text.contains("EXAMPLES\n  ") && text.contains("USAGE:"))
+        check(text.contains("securestorage \(verb) "))
+    }
+
+    @Test func `help is on standard output`() throws {
+        let program = try workspace.shell("securestorage query --help")
+        check(program.status == 0 && program.errors == "" && program.text.contains("EXAMPLES"))
     }
 
     @Test(arguments: [

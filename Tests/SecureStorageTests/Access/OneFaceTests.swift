@@ -50,14 +50,15 @@ struct OneFaceTests {
         }
         check(database.isOpen())
         try check(Self.count(database), equals: 0)
-        try await database.changeEncryptionKey(with: .passphrase("another"))
-        try await database.changeEncryptionKey(with: .passphrase("a third"))
+        let third = DatabaseKey.raw(Data(repeating: 3, count: 32))
+        try await database.changeEncryptionKey(with: .raw(Data(repeating: 2, count: 32)))
+        try await database.changeEncryptionKey(with: third)
         try check(Self.count(database), equals: 0)
         await database.close()
         check(!database.isOpen())
 
         check(storageError { try database.open(with: key) }?.kind, equals: .authenticationFailed)
-        try await database.open(with: .passphrase("a third"))
+        try await database.open(with: third)
         try check(Self.count(database), equals: 0)
         await database.close()
         check(storageError { try database.changeEncryptionKey(with: key) }, equals: .closed)

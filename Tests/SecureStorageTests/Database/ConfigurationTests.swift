@@ -145,6 +145,7 @@ struct ConfigurationTests {
             var configuration = SecureDatabaseConfiguration()
             configuration.logger = Logger(label: "test") { _ in recorder }
             configuration.logger.logLevel = .trace
+            configuration.cipher.kdfIterations = 1000
             let database = try TemporaryDatabase()
             for _ in 1...3 {
                 let db = SecureDatabaseStore(

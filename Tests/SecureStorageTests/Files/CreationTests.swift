@@ -37,7 +37,7 @@ struct CreationTests {
         for mode in SecureDatabaseConfiguration.JournalMode.allCases {
             let database = try TemporaryDatabase()
             let db = database.store { $0.journalMode = mode }
-            try db.open(with: "passphrase") { store in
+            try db.open(with: TemporaryDatabase.key) { store in
                 storageError {
                     check(store.databaseURL, equals: database.url)
                     try store.executeStatements("CREATE TABLE t (x); PRAGMA user_version = 7")
@@ -53,7 +53,7 @@ struct CreationTests {
             try check(db.int("SELECT length(x) FROM t"), equals: 100_000)
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             db.close()
-            try db.open(with: "passphrase")
+            try db.open(with: TemporaryDatabase.key)
             try check(db.int("SELECT count(*) FROM t"), equals: 2)
             try check(db.int("PRAGMA user_version"), equals: 7)
         }
@@ -109,10 +109,11 @@ struct CreationTests {
 
     @Test func `a handler may re-key, and the file gets the new key`() throws {
         let db = database.store()
+        let new = Data(repeating: 7, count: 32)
         try db.open(with: TemporaryDatabase.key) { store in
             storageError {
                 try store.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
-                try store.changeEncryptionKey(with: "new")
+                try store.changeEncryptionKey(with: new)
             }
         }
         try check(db.int("SELECT x FROM t"), equals: 1)
@@ -120,7 +121,7 @@ struct CreationTests {
         check(
             storageError { try db.open(with: TemporaryDatabase.key) }?.kind,
             equals: .authenticationFailed)
-        try db.open(with: "new")
+        try db.open(with: new)
         try check(db.int("SELECT x FROM t"), equals: 1)
     }
 
@@ -221,7 +222,7 @@ struct CreationTests {
     ) async throws {
         var left = 0
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(4) {
+        for _ in 1...SuddenDeath.count(2) {
             let database = try TemporaryDatabase()
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [

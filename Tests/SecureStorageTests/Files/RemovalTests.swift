@@ -217,7 +217,7 @@ struct RemovalTests {
 
     @Test func `a kill during removal leaves nothing that opens without its log`() async throws {
         var left: [[String]] = []
-        for _ in 1...SuddenDeath.count(4) {
+        for _ in 1...SuddenDeath.count(2) {
             let database = try TemporaryDatabase()
             try await KilledDatabase.make(database, .wal)
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in

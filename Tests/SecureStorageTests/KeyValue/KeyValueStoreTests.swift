@@ -280,7 +280,7 @@ struct KeyValueStoreTests {
                     SELECT 'key ' || i, 1, i FROM n
                     """
                 var first = 0
-                for round in 1...8 {
+                for round in 1...6 {
                     try store.secureDatabaseStore.executeUpdate(fill)
                     let keys = try store.keys().count
                     let count = try store.count()

@@ -77,7 +77,7 @@ struct BackupTests {
     func `writers continue during a backup, and each commit is in the copy or not`(
         _ mode: JournalMode
     ) throws {
-        let db = try makeStore(mode, rows: 2000)
+        let db = try makeStore(mode, rows: 600)
         try db.executeUpdate("CREATE TABLE log (id INTEGER PRIMARY KEY, half INTEGER)")
         db.close()
         let writer = try database.openStore { $0.journalMode = mode }
@@ -97,7 +97,7 @@ struct BackupTests {
             ended.signal()
         }
         let source = try database.openStore { $0.journalMode = mode }
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             let before = try source.int("SELECT count(*) FROM log") ?? 0
             try source.backup(to: copy.url, replacing: true)
             let after = try source.int("SELECT count(*) FROM log") ?? 0
@@ -105,7 +105,7 @@ struct BackupTests {
             let copied = try require(opened.int("SELECT count(*) FROM log"))
             check(copied % 2, equals: 0)
             check((before...after).contains(copied))
-            try check(opened.int("SELECT count(*) FROM t"), equals: 2000)
+            try check(opened.int("SELECT count(*) FROM t"), equals: 600)
             opened.close()
         }
         stop.end()
@@ -210,7 +210,7 @@ struct BackupTests {
         db.close()
         var moment = SuddenDeath.Moment()
         var outcomes: [String: Int] = [:]
-        for round in 0..<SuddenDeath.count(4) {
+        for round in 0..<SuddenDeath.count(2) {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     source = database.path as String, target = copy.path as String,

@@ -42,7 +42,7 @@ struct IntegrityTests {
         try check(db.verifyIntegrity().isSound)
     }
 
-    /// Set `SECURESTORAGE_FLIPS=2000` for a long run.
+    /// `make campaign NAME=crash` flips more.
     @Test func `every flipped bit is found, and no query returns a wrong row`() throws {
         let db = try makeFile(120)
         let names = try db.strings("SELECT name || hex(x) FROM t ORDER BY id")
@@ -52,7 +52,7 @@ struct IntegrityTests {
         let descriptor = open(database.path, O_RDWR)
         defer { close(descriptor) }
         var counts = (errors: 0, right: 0)
-        for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 40) {
+        for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 20) {
             let offset = Int.random(in: 0..<whole.count)
             var byte = whole[offset] ^ (1 << Int.random(in: 0..<8))
             try require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)

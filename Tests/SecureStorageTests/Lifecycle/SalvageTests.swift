@@ -30,7 +30,9 @@ struct SalvageTests {
         try file.close()
     }
 
-    /// Makes about 400 pages with two tables, one without row IDs, and returns the rows of each.
+    private static let rowCount = 1000
+
+    /// Makes about 150 pages with two tables, one without row IDs, and returns the rows of each.
     private func makeFile() throws -> (rows: [String?], keyed: [String?]) {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements(
@@ -40,10 +42,10 @@ struct SalvageTests {
             CREATE TABLE keyed (v, k TEXT, l INT, PRIMARY KEY (l, k)) WITHOUT ROWID;
             CREATE VIEW seen AS SELECT name FROM t;
             CREATE TRIGGER noted AFTER DELETE ON t BEGIN SELECT 1; END;
-            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500)
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.rowCount))
             INSERT INTO t SELECT i * 3, 'name ' || i, i / 7.0, randomblob(300) FROM n;
             INSERT INTO t VALUES (100000, 'long', 1, randomblob(20000));
-            INSERT INTO keyed SELECT x, name, id % 10 FROM t WHERE id < 3000;
+            INSERT INTO keyed SELECT x, name, id % 10 FROM t WHERE id < 1000;
             """)
         defer { db.close() }
         return (
@@ -68,26 +70,26 @@ struct SalvageTests {
         let report = try salvage()
         check(report.isWhole, "\(report)")
         check(report.tables.map(\.name), equals: ["t", "keyed"])
-        check(report.tables.map(\.rowsSaved), equals: [3501, rows.keyed.count])
+        check(report.tables.map(\.rowsSaved), equals: [Self.rowCount + 1, rows.keyed.count])
         try check(saved("t"), equals: rows.rows)
         try check(saved("keyed"), equals: rows.keyed)
         let db = try target.openStore()
         try check(
             db.strings("SELECT name FROM sqlite_schema ORDER BY 1"),
             equals: ["i", "keyed", "noted", "seen", "t"])
-        try check(db.int("SELECT count(*) FROM seen"), equals: 3501)
+        try check(db.int("SELECT count(*) FROM seen"), equals: Self.rowCount + 1)
         try check(DirectorySnapshot(of: database.directory), equals: before)
     }
 
-    /// Damages a few pages, one at a time; `SECURESTORAGE_SALVAGES=400` damages more.
+    /// Damages a few pages, one at a time; `make campaign NAME=salvage` damages more.
     @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
     func `every row on undamaged pages is saved`() throws {
         let rows = try makeFile()
         let whole = try Data(contentsOf: database.url)
         let pages = whole.count / 4096
         let places = try rowPlaces()
-        check(pages > 400)
-        let count = environmentNumber("SECURESTORAGE_SALVAGES", default: 12)
+        check(pages > 100)
+        let count = environmentNumber("SECURESTORAGE_SALVAGES", default: 7)
         for round in 0..<count {
             // The first pages are the interesting ones: roots and inner pages.
             let page = round < 5 ? round + 2 : Int.random(in: 2...pages)
@@ -130,7 +132,7 @@ struct SalvageTests {
                 }
                 next += pages.int(forColumnIndex: 2) ?? 0
             // Belongs to the one long row.
-            case "overflow": places[3500, default: []].insert(page)
+            case "overflow": places[Self.rowCount, default: []].insert(page)
             default: break
             }
         }
@@ -211,7 +213,7 @@ struct SalvageTests {
     @Test func `deleted rows do not reappear`() throws {
         _ = try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }
-        try db.executeUpdate("DELETE FROM t WHERE id BETWEEN 1000 AND 5000")
+        try db.executeUpdate("DELETE FROM t WHERE id BETWEEN 400 AND 2000")
         let count = try db.int("SELECT count(*) FROM t")
         db.close()
         let report = try salvage()

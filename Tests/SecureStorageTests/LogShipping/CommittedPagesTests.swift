@@ -79,6 +79,7 @@ struct CommittedPagesTests {
         return pool
     }
 
+    /// `make campaign NAME=soak` goes on for longer.
     @Test
     func `what is committed arrives, whatever checkpoints and other connections do`() async throws {
         let database = try TemporaryDatabase()
@@ -92,7 +93,7 @@ struct CommittedPagesTests {
         let source = try CommittedPages(of: pools[0])
         defer { source.end() }
         var replica = try Replica(source)
-        for step in 0..<400 {
+        for step in 0..<environmentNumber("SECURESTORAGE_ROUNDS", default: 150) {
             let pool = pools[Int.random(in: 0...1, using: &generator)]
             switch Int.random(in: 0..<24, using: &generator) {
             case 0..<10:

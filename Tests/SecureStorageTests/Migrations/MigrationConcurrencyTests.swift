@@ -139,7 +139,7 @@ struct MigrationConcurrencyTests {
     ) async throws {
         var counts: [Int] = []
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(4) {
+        for _ in 1...SuddenDeath.count(2) {
             let database = try TemporaryDatabase()
             try database.openStore { $0.journalMode = mode }.close()
             await #expect(processExitsWith: .signal(SIGKILL)) {

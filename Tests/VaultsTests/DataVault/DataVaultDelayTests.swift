@@ -196,7 +196,7 @@ struct DataVaultDelayTests {
 
     @Test func `a killed try leaves the whole delay, or was not answered`() async throws {
         var moment = SuddenDeath.Moment()
-        let kills = SuddenDeath.count(3)
+        let kills = SuddenDeath.count(2)
         var counted = 0
         for round in 1...kills {
             tryWrong(2)

@@ -107,7 +107,7 @@ import TestSupport
         @Test func `members that start at the same time create one vault and lose nothing`()
             async throws
         {
-            let rounds = 20
+            let rounds = environmentNumber("SECURESTORAGE_ROUNDS", default: 5)
             for round in 1...rounds {
                 try Users.share(home.sharedDirectory.appendingPathComponent("\(round)"))
             }
@@ -137,7 +137,7 @@ import TestSupport
 
         @Test func `what a killed member leaves does not block another one`() async throws {
             var moment = SuddenDeath.Moment()
-            for round in 1...SuddenDeath.count(3) {
+            for round in 1...SuddenDeath.count(2) {
                 await #expect(processExitsWith: .signal(SIGKILL)) {
                     [path = home.path as String, delay = moment.next() as Int] in
                     Users.become(1)

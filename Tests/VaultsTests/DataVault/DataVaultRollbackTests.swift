@@ -241,7 +241,7 @@ struct DataVaultRollbackTests {
 
     @Test func `a kill during an unlock is not taken for an older copy`() async throws {
         try refuse()
-        let kills = SuddenDeath.count(3)
+        let kills = SuddenDeath.count(2)
         var moment = SuddenDeath.Moment()
         for round in 1...kills {
             let delay = moment.next()

@@ -10,7 +10,7 @@ struct BrokenDiskTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// The step between the calls that fail; `make campaign NAME=crash` tries each call.
-    private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 29), 1)
+    private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 41), 1)
 
     @Test(arguments: JournalMode.allCases, [false, true])
     func `a failing call gives a typed error, and nothing that was stored is lost`(

@@ -66,7 +66,7 @@ struct KillTests {
         guard writer != .pool || mode == .wal else { return }
         var moment = SuddenDeath.Moment()
         var total = 0
-        for _ in 0..<SuddenDeath.count(4) {
+        for _ in 0..<SuddenDeath.count(1) {
             let database = try TemporaryDatabase()
             let log = database.directory.appendingPathComponent("acknowledged")
             try database.openStore { $0.journalMode = mode }.executeStatements(
@@ -102,7 +102,7 @@ struct KillTests {
     {
         var moment = SuddenDeath.Moment()
         var total = 0
-        for _ in 0..<SuddenDeath.count(4) {
+        for _ in 0..<SuddenDeath.count(1) {
             let database = try TemporaryDatabase()
             let log = database.directory.appendingPathComponent("acknowledged")
             try database.openStore().executeStatements(GroupCommitTests.table)
@@ -161,7 +161,7 @@ struct KillTests {
         let content = try Data(contentsOf: original.url)
         var moment = SuddenDeath.Moment()
         var outcomes = [0, 0]
-        for _ in 0..<SuddenDeath.count(4) {
+        for _ in 0..<SuddenDeath.count(1) {
             let database = try TemporaryDatabase()
             try content.write(to: database.url)
             await #expect(processExitsWith: .signal(SIGKILL)) {

@@ -9,7 +9,7 @@ import TestSupport
 /// States that a power cut may leave on the disk, rebuilt from recorded writes and opened.
 struct PowerLossTests {
     /// States per journal mode; `make campaign NAME=crash` sets more.
-    private static let states = environmentNumber("SECURESTORAGE_STATES", default: 40)
+    private static let states = environmentNumber("SECURESTORAGE_STATES", default: 20)
     /// Chosen at random in each run; a failure names it.
     private static let seed = Campaign.seed
 

@@ -10,7 +10,7 @@ struct RekeyOutcomeTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     /// The step between the calls that fail; `make campaign NAME=crash` tries each call.
-    private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 3), 1)
+    private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 11), 1)
 
     @Test(arguments: JournalMode.allCases, [false, true])
     func `an error says which key opens the file, or that this is unknown`(

@@ -321,7 +321,7 @@ struct VacuumTests {
         db.close()
         var outcomes: [String: Int] = [:]
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(4) {
+        for _ in 1...SuddenDeath.count(2) {
             try SecureDatabaseStore.remove(at: copy)
             if replacing {
                 let old = try openCopy()

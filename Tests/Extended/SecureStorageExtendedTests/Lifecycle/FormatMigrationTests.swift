@@ -161,7 +161,7 @@ struct FormatMigrationTests {
         let original = try Self.makeLegacyFile(database, mode)
         var moment = SuddenDeath.Moment()
         var outcomes: [String: Int] = [:]
-        for _ in 0..<SuddenDeath.count(2) {
+        for _ in 0..<SuddenDeath.count(1) {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [path = database.path as String, delay = moment.next() as Int] in
                 SuddenDeath.after(microseconds: delay)

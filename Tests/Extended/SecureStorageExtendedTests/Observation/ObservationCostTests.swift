@@ -41,8 +41,8 @@ import TestSupport
 
     /// Returns the microseconds of an insert in a transaction and of one that commits by itself.
     private static func costs(of queue: SecureDatabaseQueue) throws -> Costs {
-        let insert = try seconds { try Self.insert(20_000, into: queue) } / 20_000 * 1e6
-        let commit = try seconds { try Self.commit(2_000, on: queue) } / 2_000 * 1e6
+        let insert = try seconds { try Self.insert(4_000, into: queue) } / 4_000 * 1e6
+        let commit = try seconds { try Self.commit(400, on: queue) } / 400 * 1e6
         return Costs(insert: insert, commit: commit)
     }
 

@@ -9,98 +9,56 @@ import TestSupport
 
 /// A store that lies: it shows objects that nobody has made so, or not all that there are.
 ///
-/// `make campaign NAME=sync-adversary` changes every byte.
+/// Of each kind of object one, and the store at a few times; `make campaign NAME=sync-adversary`
+/// has all of them, and changes every byte.
 struct SyncAdversaryTests {
-    /// Where bytes are flipped: the version, the rest of the header, the content, the signature.
-    private static func places(_ count: Int) -> [Int] {
-        Set([0, 3, 10, 30, 43, 51, 60, 100, count / 2, count - 1]).filter { $0 < count }.sorted()
-    }
+    private let group: AdversaryGroup
+
+    init() async throws { group = try await AdversaryGroup.shared }
 
     @Test(arguments: AdversaryGroup.Victim.allCases)
     func `a damaged, swapped or hidden object is refused, and harms nobody when it is back`(
         _ kind: AdversaryGroup.Victim
     ) async throws {
-        let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
-        let stranger = try await AdversaryGroup(in: WorldObjects(), mark: "stranger")
-        var (lies, refusals) = (0, 0)
-        for name in group.ownNames {
-            let place = "\(kind) \(name.dropFirst(32))"
+        let stranger = try await AdversaryGroup.stranger
+        let names = group.newestOfEachKind
+        check(names.count, equals: 4)
+        var refusals = 0
+        for name in names {
             do {
                 var trial = try AdversaryTrial(group, group.file(of: kind))
-                try await trial.lieAbout(name, flipping: Self.places, stranger: stranger)
-                (lies, refusals) = (lies + trial.lies, refusals + trial.refusals)
+                // Of the header, the content and the signature.
+                try await trial.lieAbout(
+                    name, flipping: { [10, $0 / 2, $0 - 1] }, stranger: stranger)
+                refusals += trial.refusals
                 try await trial.heal(with: [group.anna, group.ben])
             } catch {
-                Issue.record("\(place): \(error)")
+                Issue.record("\(kind) \(name.dropFirst(32)): \(error)")
             }
         }
-        check(refusals > group.ownNames.count)
-        print("\(kind): \(group.ownNames.count) objects, \(lies) lies, \(refusals) refused")
+        check(refusals > names.count)
     }
 
     @Test func `objects that are copied into another group's names change nothing there`()
         async throws
     {
-        let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
-        let target = try await AdversaryGroup(in: WorldObjects(), mark: "target")
-        // Anna's own log is not hers any more if it goes on without her: she would be a copy.
-        let log = try await "/d/\(AdversaryGroup.id(of: target.ben))"
-        func place(_ name: String) -> String? {
-            let isBatch = name.dropFirst(32).hasPrefix("/d/")
-            let kind = isBatch ? log[...] : name.dropFirst(32).prefix(3)
-            guard let last = target.ownNames.filter({ $0.dropFirst(32).hasPrefix(kind) }).max(),
-                let number = UInt64(last.suffix(16), radix: 16)
-            else { return nil }
-            let next = String(number + 1, radix: 16)
-            return last.dropLast(16) + String(repeating: "0", count: 16 - next.count) + next
-        }
-        let rows = try target.anna.rows()
-        for name in group.ownNames {
-            do {
-                var trial = try AdversaryTrial(target, target.anna)
-                guard let place = place(name) else { continue }
-                try await trial.lie([place: group.objects.read(name)], "copied")
-                try check(trial.victim.rows(), equals: rows)
-                try await trial.heal(with: [target.ben, target.dora])
-            } catch {
-                Issue.record("\(name.dropFirst(32)): \(error)")
-            }
+        let stranger = try await AdversaryGroup.stranger
+        for name in stranger.newestOfEachKind {
+            try await AdversaryTrial.copy(name, of: stranger, into: group)
         }
     }
 
     @Test func `an older state of the store is an error to who knows better, and nothing is lost`()
         async throws
     {
-        let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
-        let names = group.ownNames
-        for count in names.indices {
-            do {
-                var trial = try AdversaryTrial(group, group.anna)
-                let before = try trial.victim.rows()
-                let hidden = Dictionary(
-                    uniqueKeysWithValues: names[count...].map { ($0, Data?.none) })
-                let error = try await trial.lie(hidden, "older")
-                check(error != nil, "after \(count): without \(names[count].dropFirst(32))")
-                try check(trial.victim.rows(), equals: before)
-                try await trial.victim.queue.write {
-                    try $0.executeStatements("UPDATE pair SET token = 3 WHERE id LIKE 'bf_'")
-                }
-                let edited = try trial.victim.rows()
-                // It stays so after a restart, and what is written meanwhile is not lost.
-                try trial.victim.killAndReopen()
-                await #expect(throws: SyncError.self) { try await trial.victim.engine.syncOnce() }
-                try check(trial.victim.rows(), equals: edited)
-                try await trial.heal(with: [group.ben])
-                try check(trial.victim.rows(), equals: edited)
-            } catch {
-                Issue.record("after \(count) objects: \(error)")
-            }
+        let count = group.ownNames.count
+        for older in [0, 1, count / 2, count - 1] {
+            try await AdversaryTrial.goBack(group, to: older)
         }
     }
 
     @Test func `a store that shows an older snapshot as the newest one is found out`() async throws
     {
-        let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
         var trial = try AdversaryTrial(group, group.anna)
         let newest = try require(group.names("/s/", group.ownNames).last)
         let error = try await trial.lie([newest: Data?.none], "older")
@@ -114,7 +72,6 @@ struct SyncAdversaryTests {
     @Test func `the store never sees a value, nor the name of a table, a column or a device`()
         async throws
     {
-        let group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
         // Shorter ones are in some ciphertext by chance.
         let words =
             (["canary", "device-", "after"]

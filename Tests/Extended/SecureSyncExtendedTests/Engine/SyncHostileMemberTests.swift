@@ -11,10 +11,14 @@ import TestSupport
 struct SyncHostileMemberTests {
     private let group: AdversaryGroup
     private let objects: WorldObjects
+    private let anna: WorldDevice
+    private let cleo: WorldDevice
 
     init() async throws {
-        group = try await AdversaryGroup(in: WorldObjects(), mark: "canary")
-        objects = group.objects
+        group = try await AdversaryGroup.shared
+        objects = WorldObjects(group.objects.all)
+        anna = try WorldDevice(copyOf: group.anna, group.anna.name, in: objects)
+        cleo = try WorldDevice(copyOf: group.cleo, group.cleo.name, in: objects)
     }
 
     /// Creates the next batch of Ben's log.
@@ -55,40 +59,40 @@ struct SyncHostileMemberTests {
     func `a batch with a stamp beyond the greatest is damaged, and nothing of it is applied`(
         _ time: UInt64
     ) async throws {
-        let before = try group.anna.rows()
+        let before = try anna.rows()
         let name = try await send([
             try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000)),
             try await row("late", at: time),
         ])
         let error = await #expect(throws: SyncError.self) {
-            try await group.anna.engine.syncOnce()
+            try await anna.engine.syncOnce()
         }
         guard case .damaged(name, _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        try check(group.anna.rows(), equals: before)
+        try check(anna.rows(), equals: before)
         // Logs of others go on.
-        try await group.cleo.queue.write {
+        try await cleo.queue.write {
             try $0.executeStatements("INSERT INTO parent VALUES ('cleo', 'cleo', NULL)")
         }
-        await #expect(throws: SyncError.self) { try await group.cleo.engine.syncOnce() }
-        await #expect(throws: SyncError.self) { try await group.anna.engine.syncOnce() }
-        try check(group.anna.rows().contains { $0.contains("'cleo'") })
+        await #expect(throws: SyncError.self) { try await cleo.engine.syncOnce() }
+        await #expect(throws: SyncError.self) { try await anna.engine.syncOnce() }
+        try check(anna.rows().contains { $0.contains("'cleo'") })
     }
 
     @Test(arguments: [0, 1 << 63, UInt64.max])
     func `a batch that names a number which no batch has is damaged`(
         _ number: UInt64
     ) async throws {
-        let before = try group.anna.rows()
+        let before = try anna.rows()
         for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
             let head = LogHead(member: member, number: number, hash: Data(count: 8))
             let name = try await send(
                 [try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000))],
                 heads: [head])
             let error = await #expect(throws: SyncError.self) {
-                try await group.anna.engine.syncOnce()
+                try await anna.engine.syncOnce()
             }
             guard case .damaged(name, _) = error else {
                 Issue.record("\(String(describing: error))")
@@ -96,12 +100,11 @@ struct SyncHostileMemberTests {
             }
             objects.set(name, nil)
         }
-        try check(group.anna.rows(), equals: before)
+        try check(anna.rows(), equals: before)
     }
 
     @Test func `a row with the greatest stamp stops nobody's log`() async throws {
         _ = try await send([try await row("key-canary", at: Stamp.greatestTime)])
-        let (anna, cleo) = (group.anna, group.cleo)
         try await anna.engine.syncOnce()
         for number in 0..<3 {
             try await anna.queue.write {

@@ -39,7 +39,7 @@ struct SyncOwnRowsTests {
         with row: String = "", _ write: (_ time: Int) -> String
     ) async throws {
         var hasEnded = false
-        for calls in 1..<40 where !hasEnded {
+        for calls in stride(from: 1, to: 40, by: SuddenDeath.step(4)) where !hasEnded {
             for later in [5, 8] {
                 let objects = WorldObjects()
                 // Its row comes with its log, after the first snapshot.
@@ -85,7 +85,7 @@ struct SyncOwnRowsTests {
         try await WorldDevice.writeSnapshots(phone, laptop)
 
         var (hasEnded, lost) = (false, 0)
-        for calls in 1..<60 where !hasEnded {
+        for calls in stride(from: 1, to: 60, by: SuddenDeath.step(4)) where !hasEnded {
             let all = WorldObjects(objects.all)
             let host = try WorldDevice(copyOf: phone, "phone", in: all)
             let copy = try WorldDevice(copyOf: file, "copy", in: all)

@@ -171,8 +171,7 @@ struct SyncSuccessionTests {
     }
 
     @Test func `a device that died in any call goes on, and nobody is left behind`() async throws {
-        var calls = 0
-        while true {
+        for calls in stride(from: 0, to: .max, by: SuddenDeath.step(5)) {
             let devices = try await group("phone", "laptop")
             try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
             devices[0].store.setFaults { $0.callsUntilKill = calls }
@@ -190,7 +189,6 @@ struct SyncSuccessionTests {
             try check(parents(devices[0]), equals: ["a laptop", "b phone"], "\(calls)")
             try check(parents(devices[1]), equals: ["a laptop", "b phone"], "\(calls)")
             objects.putBack([:])
-            calls += 1
         }
     }
 
@@ -243,7 +241,7 @@ struct SyncSuccessionTests {
     }
 
     @Test func `a device that dies while it removes a member again does it later`() async throws {
-        for calls in 0..<40 {
+        for calls in stride(from: 0, to: 40, by: SuddenDeath.step(5)) {
             objects.putBack([:])
             let devices = try await groupThatBringsRuthBack()
             devices[0].store.setFaults { $0.callsUntilKill = calls }

@@ -6,29 +6,33 @@ import Testing
 @testable import SyncWorlds
 @testable import SecureSyncTests
 
-/// Worlds of devices, each from a seed; `make campaign NAME=sync-worlds` runs thousands.
+/// Worlds of devices, each from a seed; `make campaign NAME=sync-worlds` runs thousands, and says
+/// which meet what.
 struct SyncWorldTests {
-    @Test func `worlds meet everything that can happen`() async throws {
+    /// Chosen: together they meet everything.
+    ///
+    /// After changes that let them meet other things, more are tried.
+    private static let seeds: [UInt64] = [4, 5, 9, 20, 27, 36]
+
+    @Test func `after everything that can happen all devices of a world hold the same rows`()
+        async throws
+    {
+        let all = Set(SyncWorld.Event.allCases)
         var seen: Set<SyncWorld.Event> = []
-        for seed in 0..<UInt64(40) where seen.count < SyncWorld.Event.allCases.count {
+        for seed in Self.seeds + Array(100..<140)
+        where seen != all || Self.seeds.contains(seed) {
             var world = SyncWorld(seed: seed)
-            try await world.run(steps: 60)
+            do {
+                try await world.run(steps: 60)
+            } catch {
+                Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+            }
             seen.formUnion(world.seen)
         }
-        check(seen, equals: Set(SyncWorld.Event.allCases))
+        check(seen, equals: all)
     }
 
-    @Test(arguments: UInt64(0)..<100)
-    func `after healing all devices of a world hold the same rows`(seed: UInt64) async throws {
-        var world = SyncWorld(seed: seed)
-        do {
-            try await world.run(steps: 60)
-        } catch {
-            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
-        }
-    }
-
-    @Test(arguments: UInt64(36)..<44)
+    @Test(arguments: [37, 42] as [UInt64])
     func `members that write and die before their logs begin lose nothing`(
         seed: UInt64
     ) async throws {

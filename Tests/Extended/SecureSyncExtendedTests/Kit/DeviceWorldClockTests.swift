@@ -43,7 +43,7 @@ struct DeviceWorldClockTests {
         return (phone, laptop)
     }
 
-    @Test(arguments: 0..<10)
+    @Test(arguments: 0..<2)
     func `of two writes without a word the later one wins, without waiting`(
         _ round: Int
     ) async throws {
@@ -124,17 +124,17 @@ struct DeviceWorldClockTests {
     @Test func `a device that was away for months has the newest rows afterwards`() async throws {
         let (phone, laptop) = try await pair()
         laptop.isOffline = true
-        for day in 0..<200 {
+        for day in 0..<90 {
             world.advance(by: .seconds(86_400))
             try set("day \(day)", on: phone)
             try await phone.syncOnce()
         }
         let heard = try await require(
             phone.engine.members().first { $0.name == "laptop" }?.lastHeard)
-        check(world.now.timeIntervalSince(heard) > 199 * 86_400)
+        check(world.now.timeIntervalSince(heard) > 89 * 86_400)
         laptop.isOffline = false
         try await world.settle()
         try world.requireEqual()
-        try check(texts(), equals: ["day 199", "day 199"])
+        try check(texts(), equals: ["day 89", "day 89"])
     }
 }

@@ -12,7 +12,7 @@ struct MergeWorldTests {
         throws
     {
         var met: Set<Standing> = []
-        for seed in Campaign.seeds(environmentNumber("SECURESTORAGE_MERGE_WORLDS", default: 25)) {
+        for seed in Campaign.seeds(environmentNumber("SECURESTORAGE_MERGE_WORLDS", default: 8)) {
             guard try Self.run(seed, &met) else { return }
         }
         // Else the worlds say nothing of what they are made for.

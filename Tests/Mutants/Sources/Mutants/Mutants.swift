@@ -3,8 +3,8 @@ import Foundation
 /// Changes the libraries' sources in many small ways, and finds out which of these no test notices.
 ///
 /// All mutants are in one build, each behind a condition: the environment says which of them is on.
-/// First each test runs without a mutant, and what it reaches is recorded. Then the tests that reach
-/// a mutant run against it, until one fails.
+/// First each test runs without a mutant, and what it reaches is recorded. Then the tests that
+/// reach a mutant run against it, until one fails.
 @main
 struct Mutants {
     @MainActor static func main() async {
