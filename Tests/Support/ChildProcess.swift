@@ -76,10 +76,11 @@ package struct ChildProcess {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // A shell that runs the tests in the background lets them ignore Ctrl-C.
+        // A shell that runs the tests in the background lets them ignore Ctrl-C, and `nohup` the
+        // end of a terminal.
         var defaults = sigset_t()
         sigemptyset(&defaults)
-        for signal in [SIGINT, SIGQUIT] { sigaddset(&defaults, signal) }
+        for signal in [SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE] { sigaddset(&defaults, signal) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         #if canImport(Darwin)
             let flags =

@@ -162,6 +162,10 @@ struct MirrorKillTests {
             let store = DirectoryObjectStore(directory: directory)
             let prefix = "p\(round)"
             let worker = try Worker(["create", directory.path, prefix])
+            // Once not before something is stored, however slow the machine is.
+            while round == 0, try await store.listAll(prefix + "/").isEmpty {
+                try await Task.sleep(for: .milliseconds(5))
+            }
             try await worker.kill(after: .milliseconds(.random(in: 10...120)))
             let entries = try await store.listAll(prefix + "/")
             objects += entries.count

@@ -94,7 +94,7 @@
                 let error = try await TestServer.failure { try await store.read(prefix + "a") }
                 check(error.isTransient && error.code == "08006", "\(error)")
                 let passed = ContinuousClock.now - start
-                check(passed > .milliseconds(500) && passed < .seconds(10))
+                check(passed > .milliseconds(500))
             }
 
             @Test func `a cut connection is opened again`() async throws {
@@ -142,7 +142,7 @@
             @Test func `a connection that stands still ends when the task is cancelled`()
                 async throws
             {
-                let (proxy, store) = try proxied()
+                let (proxy, store) = try proxied(patience: .seconds(300))
                 defer { proxy.stop() }
                 _ = try await store.read(prefix + "a")
                 proxy.stall()
@@ -151,7 +151,7 @@
                 let start = ContinuousClock.now
                 call.cancel()
                 await #expect(throws: CancellationError.self) { _ = try await call.value }
-                check(ContinuousClock.now - start < .seconds(5))
+                check(ContinuousClock.now - start < .seconds(100), "not its patience")
                 // So does one that is being opened.
                 let opening = Task { try await store.read(prefix + "a") }
                 try await Task.sleep(for: .milliseconds(200))
@@ -162,7 +162,8 @@
             }
 
             @Test func `a cancelled statement ends on the server`() async throws {
-                let store = try TestServer.store("application_name=cancelled")
+                let store = try TestServer.store(
+                    "application_name=cancelled", patience: .seconds(300))
                 _ = try await store.read(prefix + "a")
                 let blocker = try await TestServer.connect(TestServer.admin)
                 try blocker.run(
@@ -179,10 +180,10 @@
                 let start = ContinuousClock.now
                 call.cancel()
                 await #expect(throws: CancellationError.self) { _ = try await call.value }
-                check(ContinuousClock.now - start < .seconds(5))
+                check(ContinuousClock.now - start < .seconds(100), "not its patience")
                 // The lock is still held, so that only a cancellation ends the statement.
                 while try await !TestServer.run(TestServer.admin, waiting).isEmpty {
-                    try require(ContinuousClock.now - start < .seconds(30))
+                    try require(ContinuousClock.now - start < .seconds(120))
                     try await Task.sleep(for: .milliseconds(50))
                 }
                 try blocker.run(script: "ROLLBACK", silence: .seconds(10))
@@ -250,7 +251,7 @@
                     while try await TestServer.run(TestServer.admin, count).values[0][0]?
                         .bigEndianInteger != 0
                     {
-                        try require(ContinuousClock.now - start < .seconds(20))
+                        try require(ContinuousClock.now - start < .seconds(120))
                         try await Task.sleep(for: .milliseconds(50))
                     }
                 }

@@ -133,7 +133,6 @@ struct MirrorTests {
     {
         let (listener, port) = try LoopbackListener.open(backlog: 1)
         close(listener)
-        let start = ContinuousClock.now
         let program = try run(
             """
             begin --to s3://bucket/backup --s3-endpoint http://127.0.0.1:\(port)
@@ -141,7 +140,6 @@ struct MirrorTests {
             kill -TERM $mirror; wait $mirror
             """, environment: Self.credentials)
         check(program.status, equals: 15)
-        check(ContinuousClock.now - start < .seconds(60))
         let lines = try text("err").split(separator: "\n")
         check(lines.first?.hasPrefix("securestorage: the store failed for now: "), equals: true)
         check(lines.last?.hasPrefix("hint: "), equals: true, "\(lines)")

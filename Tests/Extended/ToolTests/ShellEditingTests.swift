@@ -49,7 +49,7 @@ import Testing
         let terminal = try start()
         terminal.send(typed + "~")
         // What is drawn last ends with the completed word and the character after it.
-        try terminal.expect(shown + "~", within: 10)
+        try terminal.expect(shown + "~")
         terminal.send(PseudoTerminal.controlC)
         try terminal.expect("securestorage> ")
         try terminal.leave()

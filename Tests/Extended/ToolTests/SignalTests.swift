@@ -30,15 +30,17 @@ struct SignalTests {
 
     private static let key = "--key-file key --raw-key"
 
-    /// Sends a signal to `command` when it has installed its handlers, and before it ends: on a
-    /// busy machine, the shell comes first, and it starts no program until then.
+    /// Sends a signal to `command` when it has installed its handlers, and before it ends: the
+    /// shell looks every few milliseconds, for which it starts no program.
     private func interrupt(_ command: String, with signal: String) throws -> Program {
         try workspace.shell(
             """
             set -m  # else the shell lets its background jobs ignore SIGINT
-            nice -n 19 securestorage \(command) > out 2> err &
+            securestorage \(command) > out 2> err &
             program=$! caught=0
+            mkfifo silence; exec 9<> silence; rm silence
             until [ $((0x$caught & 0x4001)) = $((0x4001)) ] || ! [ -d /proc/$program ]; do
+                read -rt 0.003 -u 9
                 while read -r name value; do
                     [ $name != SigCgt: ] || caught=$value
                 done < /proc/$program/status

@@ -17,20 +17,18 @@ struct UsageTests {
 
     init() throws { workspace = try Workspace() }
 
-    /// What the program does about its arguments before a verb runs.
-    private func outcome(_ arguments: String) throws -> (isSuccess: Bool, text: String) {
-        let error = try require(
-            #expect(throws: (any Error).self) {
-                _ = try Tool.parseAsRoot(arguments.split(separator: " ").map(String.init))
-            })
-        return (Tool.exitCode(for: error).isSuccess, Tool.fullMessage(for: error))
-    }
-
     @Test(arguments: verbs)
     func `the help of each verb contains examples`(_ verb: String) throws {
-        let (isSuccess, text) = try outcome("\(verb) --help")
-        check(isSuccess && text.contains("EXAMPLES\n  ") && text.contains("USAGE:"))
-        check(text.contains("securestorage \(verb) "))
+        // Without a process: the program would print the text, and end with the code.
+        let error = try require(
+            #expect(throws: (any Error).self) {
+                var help = try Tool.parseAsRoot(
+                    verb.split(separator: " ").map(String.init) + ["--help"])
+                try help.run()
+            })
+        let text = Tool.fullMessage(for: error)
+        check(Tool.exitCode(for: error).isSuccess && text.contains("USAGE:"))
+        check(text.contains("EXAMPLES\n  ") && text.contains("securestorage \(verb) "))
     }
 
     @Test func `help is on standard output`() throws {

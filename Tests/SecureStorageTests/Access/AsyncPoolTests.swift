@@ -251,7 +251,7 @@ struct AsyncPoolTests {
         await #expect(throws: CancellationError.self) { try await one.value }
         isOver.withLock { $0 = true }
         for other in others { try await check(other.value) }
-        check(victim.spent < .milliseconds(50), "\(victim.spent)")
+        check(victim.spent < .seconds(5), "\(victim.spent)")
     }
 
     /// A query that runs for a moment and counts to a known number.

@@ -353,7 +353,7 @@ struct ChangeObservationTests {
         }
         // The observer's last turn ends a moment later.
         try observed.run("INSERT INTO t VALUES (1, 1)")
-        for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 1...12_000 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
         check(queue == nil)
     }
 
@@ -367,7 +367,7 @@ struct ChangeObservationTests {
         }
         observe()
         try observed.run("INSERT INTO t VALUES (1, 1)")
-        for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 1...12_000 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
         check(queue == nil)
     }
 

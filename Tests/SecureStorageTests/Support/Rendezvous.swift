@@ -5,10 +5,10 @@ enum Rendezvous {
     /// Waits for other processes: each creates a file `name` in `directory` and waits until `count`
     /// files exist.
     ///
-    /// Gives up after ten seconds: the others may have died, which their own test reports.
+    /// Gives up after a minute: the others may have died, which their own test reports.
     static func meet(in directory: String, as name: String, count: Int) {
         _ = FileManager.default.createFile(atPath: "\(directory)/\(name)", contents: nil)
-        let deadline = Date().addingTimeInterval(10)
+        let deadline = Date().addingTimeInterval(60)
         while Date() < deadline {
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
             if (names?.count ?? 0) >= count { return }

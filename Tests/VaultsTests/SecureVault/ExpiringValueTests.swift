@@ -42,7 +42,7 @@ struct ExpiringValueTests {
         let value = ExpiringValue<DataEncryptionKey>(expiresAfter: 0.1)
         let key = try DataEncryptionKey.random(name: "data")
         value.value = key
-        for _ in 0..<500 where !key.isCleared { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<3_000 where !key.isCleared { try await Task.sleep(for: .milliseconds(20)) }
         check(key.isCleared)
     }
 

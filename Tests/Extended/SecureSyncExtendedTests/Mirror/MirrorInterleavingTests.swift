@@ -83,9 +83,9 @@ struct MirrorInterleavingTests {
                 guard step == .created, !name.contains("probe") else { return }
                 if seen.withLock({ $0.insert(name).inserted }) { throw Self.lost }
             })
-        for round in 0..<20 {
+        for round in 0..<18 {
             // Some of them larger than an object, and in all more than half of the database.
-            try add(round % 5 == 4 ? 3_000_000 : 400_000)
+            try add(round % 3 == 2 ? 3_000_000 : 400_000)
             var tries = 0
             while true {
                 do {

@@ -13,6 +13,8 @@ struct MirrorWaitingTests {
     /// A directory that is slow, and that cannot be reached while `isAway`.
     private let store: HookedStore
     private let created = Locked(0)
+    /// Callers that have still to commit: no object is created before.
+    private let missing = Locked(0)
     private let isAway = Locked(false)
     private let pool: SecureDatabasePool
 
@@ -21,9 +23,11 @@ struct MirrorWaitingTests {
         let directory = URL(fileURLWithPath: home.path).deletingLastPathComponent()
             .appendingPathComponent("store")
         store = HookedStore(DirectoryObjectStore(directory: directory)) {
-            [created, isAway] step, _ in
+            [created, missing, isAway] step, _ in
             guard step == .create else { return }
-            try await Task.sleep(for: .milliseconds(100))
+            repeat {
+                try await Task.sleep(for: .milliseconds(100))
+            } while missing.withLock { $0 > 0 }
             if isAway.withLock({ $0 }) {
                 throw SyncError.store(code: "away", message: "not reached", isTransient: true)
             }
@@ -49,11 +53,13 @@ struct MirrorWaitingTests {
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         try await mirror.flush()
         let before = created.withLock { $0 }
+        missing.withLock { $0 = 40 }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
                 group.addTask {
                     try await Task.sleep(for: .milliseconds(number * 5))
                     try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (1)") }
+                    missing.withLock { $0 -= 1 }
                     let count = try await pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 }
                     try await mirror.flush()
                     let restored = try await restoredCount() ?? 0
@@ -62,7 +68,7 @@ struct MirrorWaitingTests {
             }
             try await group.waitForAll()
         }
-        check(created.withLock { $0 } - before < 20)
+        check(created.withLock { $0 } - before < 10)
     }
 
     @Test func `while the store is away, a mirror says since when it is behind, and goes on later`()

@@ -181,12 +181,10 @@ struct S3FailureTests {
     {
         let server = try LoopbackServer { _, _ in .error(503, "SlowDown", "Please reduce.") }
         let store = try store(server, patience: .seconds(2))
-        let start = ContinuousClock.now
         let error = await failure { try await store.create("a", Data()) }
         check(
             error,
             equals: .store(code: "503 SlowDown", message: "Please reduce.", isTransient: true))
-        check(ContinuousClock.now - start < .seconds(10))
         check(server.requests.count > 2)
     }
 
@@ -211,13 +209,11 @@ struct S3FailureTests {
     @Test func `silence ends after the time-out`() async throws {
         let server = try LoopbackServer { _, _ in .silence }
         let store = try store(server, patience: .milliseconds(1), timeout: .seconds(1))
-        let start = ContinuousClock.now
         let error = await failure { try await store.read("a") }
         guard case .store("timedOut", _, true) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        check(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func `a transfer that is slow, but goes on, is no time-out`() async throws {
@@ -484,7 +480,7 @@ struct S3FailureTests {
             let start = ContinuousClock.now
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            check(ContinuousClock.now - start < .seconds(10))
+            check(ContinuousClock.now - start < .seconds(100), "not its time-out")
         }
         let task = Task {
             try? await Task.sleep(for: .seconds(100))
@@ -525,11 +521,11 @@ struct S3FailureTests {
 
     @Test func `waiting ends soon after its limit, even if an answer never comes`() async throws {
         let server = try LoopbackServer { _, _ in .silence }
-        let store = try store(server, timeout: .seconds(100))
+        let store = try store(server, timeout: .seconds(300))
         let start = ContinuousClock.now
         try await check(
             store.waitForMark("a", since: nil, atMost: .milliseconds(100)) == nil)
-        check(ContinuousClock.now - start < .seconds(30))
+        check(ContinuousClock.now - start < .seconds(150), "not the time-out")
     }
 
     @Test func `a mark that is set again with the same bytes is seen`() async throws {

@@ -84,7 +84,7 @@ final class PseudoTerminal: @unchecked Sendable {
     /// Waits until the screen is as `condition` says.
     @discardableResult
     func wait(
-        _ what: String, columns: Int? = nil, lines: Int? = nil, within seconds: Double = 30,
+        _ what: String, columns: Int? = nil, lines: Int? = nil, within seconds: Double = 120,
         sourceLocation: SourceLocation = #_sourceLocation,
         until condition: ([String]) -> Bool
     ) throws -> [String] {
@@ -107,7 +107,7 @@ final class PseudoTerminal: @unchecked Sendable {
     /// Waits until the terminal shows `text`, and consumes the output up to its end.
     @discardableResult
     func expect(
-        _ text: String, within seconds: Double = 30,
+        _ text: String, within seconds: Double = 120,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> String {
         let end = Date() + seconds
