@@ -43,6 +43,9 @@ struct KeyStoreTests {
             let key = try DataEncryptionKey.random(name: "machine")
             try check.run(on: FileKeyStore(directory: folder.url, sealedWith: key))
         case .kernelKeyring:
+            // The kernel keeps 20 kB for a user other than root.
+            let isLarge = check == .allSizesAndAllBytes || check == .sixteenThreadsMixed
+            guard geteuid() == 0 || !isLarge else { return }
             let store = try KernelKeyringKeyStore(service: "\(check) \(UUID())")
             defer { for name in (try? store.names()) ?? [] { _ = try? store.remove(name) } }
             try check.run(on: store)

@@ -106,7 +106,7 @@ struct AsyncPoolTests {
     @Test func `tasks open, re-key and close a pool under load`() async throws {
         let database = try TemporaryDatabase()
         let pool = SecureDatabasePool(url: database.url)
-        try await pool.open(with: .passphrase("hunter2")) { db in
+        try await pool.open(with: .raw(TemporaryDatabase.key)) { db in
             do {
                 try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (0)")
                 return nil

@@ -25,7 +25,7 @@ struct PoolRekeyTests {
 
     @Test func `the new key opens the file, the old one does not, and readers continue`() throws {
         try check(pool.read { try $0.int("SELECT count(*) FROM t") }, equals: 100)
-        try pool.changeEncryptionKey(with: .passphrase("a new passphrase"))
+        try pool.changeEncryptionKey(with: .raw(Self.key(2)))
         try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)
         try pool.changeEncryptionKey(with: .raw(Self.key(1)))
         try check(pool.read { try $0.int("SELECT count(a) FROM t") }, equals: 100)

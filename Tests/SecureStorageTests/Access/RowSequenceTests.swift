@@ -170,7 +170,7 @@ struct RowSequenceTests {
         for try await number in numbers(of: pool) {
             count += 1
             if number == 100 {
-                try await pool.changeEncryptionKey(with: .passphrase("another key"))
+                try await pool.changeEncryptionKey(with: .raw(Data(count: 32)))
             }
         }
         check(count, equals: Self.rowCount)

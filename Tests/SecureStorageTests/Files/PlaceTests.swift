@@ -111,7 +111,9 @@ struct PlaceTests {
 
     @Test(arguments: ["/dev/null", "/dev/zero", "/dev/tty"])
     func `a device is refused`(_ path: String) throws {
-        try database.expectRefusal(.openFailed, path: path, mentioning: ["not a regular file"])
+        // Another user than root is refused earlier, for the lack of rights in the directory.
+        try database.expectRefusal(
+            .openFailed, path: path, mentioning: geteuid() == 0 ? ["not a regular file"] : ["/dev"])
     }
 
     @Test(arguments: ["", "a<NUL>b.db", "<NUL>", ".", "..", "new/..", "test.db<NUL>-wal"])

@@ -173,7 +173,7 @@ struct RekeyTests {
             check(
                 storageError { try other.open(with: new) }?.kind, equals: .authenticationFailed)
             try other.open(with: TemporaryDatabase.key)
-            try check(other.verifyIntegrity().isSound)
+            if limit > 0 { try check(other.verifyIntegrity().isSound) }
         }
         // After the commit it is too late.
         try db.changeEncryptionKey(with: .raw(SecretBytes(copying: new))) {

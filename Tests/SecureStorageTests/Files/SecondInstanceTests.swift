@@ -72,8 +72,9 @@ struct SecondInstanceTests {
     @Test func `a re-keyed store is still an instance`() throws {
         let one = store(.refused)
         try one.open(with: TemporaryDatabase.key)
-        try one.changeEncryptionKey(with: "new")
-        check(storageError { try store(.refused).open(with: "new") }?.code, equals: 21)
+        let new = Data(repeating: 7, count: 32)
+        try one.changeEncryptionKey(with: new)
+        check(storageError { try store(.refused).open(with: new) }?.code, equals: 21)
     }
 
     @Test func `readers and several queues of one store are not second instances`() throws {

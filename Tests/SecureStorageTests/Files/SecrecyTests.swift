@@ -72,6 +72,7 @@ struct SecrecyTests {
         var configuration = SecureDatabaseConfiguration()
         configuration.journalMode = try require(.init(rawValue: mode))
         configuration.cacheSize = 16 * 1024
+        configuration.cipher.kdfIterations = 1000
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
         let directories =
             [path.replacingOccurrences(of: "/test.db", with: "")]

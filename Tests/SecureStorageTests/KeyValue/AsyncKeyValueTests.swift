@@ -58,7 +58,8 @@ struct AsyncKeyValueTests {
         await check(!store.isOpen())
         await #expect(throws: SecureStorageError.closed) { _ = try await store.getString("a") }
         try await store.open(with: TemporaryDatabase.key)
-        try await store.changeEncryptionKey(with: "another key")
+        let another = Data(repeating: 7, count: 32)
+        try await store.changeEncryptionKey(with: another)
         // A cancelled task can close the store too.
         let closing = Task { [store] in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -66,7 +67,7 @@ struct AsyncKeyValueTests {
         }
         await closing.value
         await check(!store.isOpen())
-        try await store.open(with: "another key")
+        try await store.open(with: another)
         try await check(store.getString("a"), equals: "text")
     }
 

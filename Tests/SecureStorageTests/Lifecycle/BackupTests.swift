@@ -54,6 +54,7 @@ struct BackupTests {
                 )
             }
         }
+        guard mode == .wal else { return }
         // A passphrase opens the copy of a file that was created with it.
         let phrased = try TemporaryDatabase()
         let original = phrased.store { $0.journalMode = mode }
@@ -77,7 +78,7 @@ struct BackupTests {
     func `writers continue during a backup, and each commit is in the copy or not`(
         _ mode: JournalMode
     ) throws {
-        let db = try makeStore(mode, rows: 600)
+        let db = try makeStore(mode, rows: 300)
         try db.executeUpdate("CREATE TABLE log (id INTEGER PRIMARY KEY, half INTEGER)")
         db.close()
         let writer = try database.openStore { $0.journalMode = mode }
@@ -105,7 +106,7 @@ struct BackupTests {
             let copied = try require(opened.int("SELECT count(*) FROM log"))
             check(copied % 2, equals: 0)
             check((before...after).contains(copied))
-            try check(opened.int("SELECT count(*) FROM t"), equals: 600)
+            try check(opened.int("SELECT count(*) FROM t"), equals: 300)
             opened.close()
         }
         stop.end()

@@ -201,12 +201,13 @@ struct SalvageTests {
     @Test func `the log's content is saved, and a new key can be given`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('in the log')")
+        let new = SecretBytes(copying: Data(repeating: 7, count: 32))
         let report = try SecureDatabaseStore.salvage(
-            at: database.url, key: Self.key, to: target.url, newKey: .passphrase("new"))
+            at: database.url, key: Self.key, to: target.url, newKey: .raw(new))
         db.close()
         check(report.isWhole)
         let saved = target.store()
-        try saved.open(with: "new")
+        try saved.open(with: .raw(new))
         try check(saved.strings("SELECT x FROM t"), equals: ["in the log"])
     }
 

@@ -169,16 +169,23 @@ struct SyncRemovalTests {
 
     /// All members end with the rows that they have without the removed one, and go on.
     private func expectUnchanged(_ objects: WorldObjects) async throws {
-        let files = [group.anna, group.ben, group.cleo, group.dora]
-        let clean = WorldObjects(group.objects.all)
-        let expected = try await settled(files, clean)
-        let rows = try await settled(files, objects)
-        check(rows, equals: expected)
+        let rows = try await Self.settled(group, objects)
+        let undisturbed = try await Self.undisturbed.value
+        check(rows, equals: undisturbed)
+    }
+
+    private static let undisturbed = Task {
+        let group = try await AdversaryGroup.shared
+        return try await settled(group, WorldObjects(group.objects.all))
     }
 
     /// Their rows after some more work, which are the same on all.
-    private func settled(_ files: [WorldDevice], _ objects: WorldObjects) async throws -> [String] {
-        let devices = try files.map { try WorldDevice(copyOf: $0, $0.name, in: objects) }
+    private static func settled(
+        _ group: AdversaryGroup, _ objects: WorldObjects
+    ) async throws -> [String] {
+        let devices = try [group.anna, group.ben, group.cleo, group.dora].map {
+            try WorldDevice(copyOf: $0, $0.name, in: objects)
+        }
         for number in 0..<8 {
             let device = devices[number % devices.count]
             try await device.queue.write {

@@ -14,7 +14,7 @@ enum Storm {
     }
 
     /// How often each group of calls is made in a storm of pairs.
-    static var rounds: Int { number("SECURESTORAGE_ROUNDS") ?? 3 }
+    static var rounds: Int { number("SECURESTORAGE_ROUNDS") ?? 1 }
 
     /// How long a storm of mixed calls lasts.
     static var duration: Duration {
