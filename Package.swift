@@ -238,9 +238,9 @@ let coreTests: [Target] = [
     .testTarget(
         name: "SecureSyncTests",
         dependencies: [
-            "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-            "SecureStoragePlatform", "SecureSync", "SyncTestKit", "SyncWorlds", "TestSupport",
-            "Vaults", .product(name: "Crypto", package: "swift-crypto"),
+            "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
+            .product(name: "Crypto", package: "swift-crypto"),
         ],
         exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
         resources: [.copy("Vectors/batches.json")],
@@ -384,5 +384,6 @@ let traitTests: [Target] = [
 switch Context.environment["SECURESTORAGE_TESTS"] {
 case "all": package.targets += coreTests + storeTests + extendedTests
 case "traits": package.targets += storeTests + traitTests
+case "all+traits": package.targets += coreTests + storeTests + extendedTests + traitTests
 default: package.targets += coreTests
 }

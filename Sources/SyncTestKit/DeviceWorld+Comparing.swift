@@ -1,6 +1,6 @@
 internal import Foundation
 internal import SecureStorage
-public import SecureSync
+internal import SecureSync
 
 extension DeviceWorld {
     /// What a world finds out.

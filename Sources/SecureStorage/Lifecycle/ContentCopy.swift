@@ -42,11 +42,11 @@ struct ContentCopy {
             try target.runSchema(table.sql)
             try table.copyRows(from: source, to: target) { rows in
                 done += rows
-                try progress(FileProgress(min(done, total), of: total))
+                try progress(FileProgress(done, of: total))
             }
         }
         try target.withTicks {
-            try progress(FileProgress(min(done, total), of: total))
+            try progress(FileProgress(done, of: total))
         } _: {
             let schema = SchemaCopy(source: source, target: target)
             try schema.copyIndexes()

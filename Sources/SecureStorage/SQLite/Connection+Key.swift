@@ -193,7 +193,8 @@ extension CipherConfiguration {
     /// The settings of SQLCipher for a file of this cipher.
     fileprivate var pragmas: [String] {
         // Sets what SQLCipher 4 uses by default, all but the header. What differs follows; setting
-        // all again would allocate and clear the pages' buffers once more.
+        // all again would allocate and clear the pages' buffers once more. The number of iterations
+        // is not among them, since the key is derived here.
         let usual = CipherConfiguration()
         var pragmas = ["cipher_compatibility = 4"]
         if pageSize != usual.pageSize { pragmas.append("cipher_page_size = \(pageSize)") }
@@ -203,7 +204,6 @@ extension CipherConfiguration {
         if kdfAlgorithm != usual.kdfAlgorithm {
             pragmas.append("cipher_kdf_algorithm = \(kdfAlgorithm.rawValue)")
         }
-        if kdfIterations != usual.kdfIterations { pragmas.append("kdf_iter = \(kdfIterations)") }
         return pragmas + ["cipher_plaintext_header_size = \(plaintextHeaderSize)"]
     }
 }

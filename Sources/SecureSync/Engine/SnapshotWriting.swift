@@ -271,7 +271,7 @@ struct SnapshotWriting: Sendable {
             try await removeDrafts()
             return nil
         }
-        try await database.write { try SyncJournal($0).removeDraft(name) }
+        _ = try await database.write { try SyncJournal($0).removeDraft(name) }
         return (previous, next)
     }
 }

@@ -31,6 +31,27 @@ struct AsyncQueueTests {
         await #expect(throws: Failure.self) { try await queue.inDatabase { _ in throw Failure() } }
     }
 
+    @Test func `each kind of transaction commits, or rolls back when its block returns true`()
+        async throws
+    {
+        let queue = queue
+        for rollsBack in [false, true] {
+            try await queue.inDeferredTransaction {
+                try $0.executeUpdate("INSERT INTO t VALUES (1)")
+                return rollsBack
+            }
+            try await queue.inImmediateTransaction {
+                try $0.executeUpdate("INSERT INTO t VALUES (2)")
+                return rollsBack
+            }
+            try await queue.inExclusiveTransaction {
+                try $0.executeUpdate("INSERT INTO t VALUES (3)")
+                return rollsBack
+            }
+            try await check(count(), equals: 3)
+        }
+    }
+
     @Test func `waiting and running calls take no thread from other tasks`() async throws {
         let queue = queue
         let gate = DispatchSemaphore(value: 0)

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import Testing
 import TestSupport
 
@@ -92,7 +93,7 @@ struct BlobTests {
             _ = try blob.read(at: 0, count: 1)
         }
         check(closed, equals: .closed)
-        try check(db.isOpen(), equals: false)
+        check(db.isOpen(), equals: false)
         try db.open(with: TemporaryDatabase.key)
         var escaped: SecureDatabaseBlob?
         try db.withBlob(table: "file", column: "body", rowID: 2) { escaped = $0 }
@@ -206,13 +207,15 @@ struct BlobTests {
         var configuration = SecureDatabaseConfiguration()
         configuration.cacheSize = 1 << 20
         let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
-        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.open(with: .raw(TemporaryDatabase.key))
         try await pool.write { try makeFiles($0) }
         let chunk = Data(repeating: 7, count: 1 << 20)
-        var rest = megabytes
+        let rest = Locked(megabytes)
         let chunks = AsyncStream<Data> {
-            rest -= 1
-            return rest >= 0 ? chunk : nil
+            rest.withLock { rest in
+                rest -= 1
+                return rest >= 0 ? chunk : nil
+            }
         }
         try await pool.write(
             chunks, count: megabytes << 20, table: "file", column: "body", rowID: 1)

@@ -108,6 +108,18 @@ struct ConfigurationTests {
         try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
+    @Test(arguments: [-16, 8, 24, 31, 33, 112])
+    func `a plaintext header is 0 to 96 bytes in steps of 16`(
+        _ size: Int
+    ) throws {
+        let error = storageError {
+            _ = try database.openStore { $0.cipher.plaintextHeaderSize = size }
+        }
+        check(error?.kind, equals: .openFailed)
+        check("\(error, default: "none")".contains("in steps of 16, not \(size)"))
+        try check(database.fileNames().isEmpty)
+    }
+
     @Test func `a salt without a plaintext header is refused`() throws {
         let error = storageError { _ = try database.openStore { $0.cipher.salt = Data(count: 16) } }
         check(error?.kind, equals: .openFailed)

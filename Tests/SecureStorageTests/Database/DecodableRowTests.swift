@@ -204,7 +204,8 @@ struct DecodableRowTests {
     @Test func `a date may lack the time or the seconds`() throws {
         for (text, seconds) in [
             ("1970-01-02", 86_400.0), ("1970-01-01 00:01", 60), ("1969-12-31 23:59:59", -1),
-            ("2024-02-29", 1_709_164_800),
+            ("2024-02-29", 1_709_164_800), ("1970-01-01 14:00+14:00", 0),
+            ("1969-12-31 22:01:00-01:59", 0),
         ] {
             try check(
                 db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text),
@@ -216,7 +217,8 @@ struct DecodableRowTests {
         arguments: [
             "2023-02-29", "2023-02-30 00:00:00", "2023-13-01", "2023-00-10", "2023-01-01 24:01",
             "2023-01-01 00:60", "2023-01-01 00:00:61", "2023-1-1", "now", "", "12:00",
-            "2023-01-01 00:00:00+99:00", "2023-01-01x",
+            "2023-01-01 00:00:00+99:00", "2023-01-01 00:00+15:00", "2023-01-01 00:00-01:60",
+            "2023-01-01x",
         ])
     func `text that is not a date is a failed conversion`(_ text: String) throws {
         check(

@@ -77,6 +77,20 @@ struct CreationTests {
         try check(db.int("SELECT count(*) FROM sqlite_schema"), equals: 0)
     }
 
+    @Test func `a file that another program has put there meanwhile is not replaced`() throws {
+        let error = storageError {
+            try database.store().open(with: TemporaryDatabase.key) { _ in
+                _ = FileManager.default.createFile(
+                    atPath: database.path, contents: Data("theirs".utf8))
+                return nil
+            }
+        }
+        check(error?.kind, equals: .openFailed)
+        check("\(error, default: "none")".contains("File exists"))
+        try check(Data(contentsOf: database.url), equals: Data("theirs".utf8))
+        try check(database.fileNames(), equals: ["test.db"])
+    }
+
     @Test func `a handler that closes the store creates no file`() throws {
         let db = database.store()
         let error = storageError {

@@ -204,6 +204,10 @@ struct ExportTests {
         try db.exportPlaintext(to: target.url) { seen.append($0) }
         check(seen.count > 10)
         check(seen.last?.fraction, equals: 1)
+        // First the rows are counted, and each once.
+        let rows = seen.prefix { $0.fraction <= 0.5 }
+        check(Set(rows.map(\.total)).count, equals: 1)
+        check(rows.last?.fraction, equals: 0.5)
     }
 
     @Test func `a damaged source is an error, and nothing is left`() throws {

@@ -75,7 +75,7 @@ struct CommittedPagesTests {
         // Some checkpoints wait for the transaction that follows the log.
         configuration.busyTimeout = .milliseconds(2)
         let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         return pool
     }
 
@@ -250,7 +250,7 @@ struct CommittedPagesTests {
         try check(replica.contents(at: database.path + ".replica"), equals: ["1 01", "2 02"])
         second.end()
 
-        try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3, x'03')") }
         let third = try CommittedPages(of: pool)
         try check(!third.resume(at: position))

@@ -1,8 +1,9 @@
 import Foundation
-import SecureStorage
 import SecureStoragePlatform
 import Testing
 import TestSupport
+
+@testable import SecureStorage
 
 /// Keeps the reports of one or more connections.
 final class ReportRecorder: Sendable {
@@ -197,5 +198,16 @@ struct StatementReportTests {
         let text = try recorder.last("INSERT").description
         check(text.hasSuffix(": INSERT INTO t (a) VALUES (?)"))
         check(text.contains(" ms, changed 1, "))
+    }
+
+    @Test(
+        arguments: [
+            (0, "0.000"), (499, "0.000"), (500, "0.001"), (1_234_567, "1.235"),
+            (2_000_000, "2.000"), (61_007_000_499, "61007.000"),
+        ] as [(Int64, String)])
+    func `a time is written in milliseconds, rounded to microseconds`(
+        _ nanoseconds: Int64, _ text: String
+    ) {
+        check(StatementReport.milliseconds(nanoseconds), equals: text)
     }
 }

@@ -142,6 +142,29 @@ struct StatisticsTests {
         check(storageError { _ = try pool.statistics() }, equals: .closed)
     }
 
+    @Test func `a reader that a suspension has closed counts no more`() throws {
+        let pool = try database.openPool()
+        let isReading = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread {
+            _ = try? pool.read { db in
+                isReading.signal()
+                // Until the suspension interrupts it.
+                _ = try db.int(forQuery: AsyncQueueTests.endless)
+            }
+            hasEnded.signal()
+        }
+        .start()
+        isReading.wait()
+        try check(pool.statistics().openReaderCount, equals: 1)
+        check(pool.suspend(waiting: .zero))
+        hasEnded.wait()
+        pool.resume()
+        let statistics = try pool.statistics()
+        check(statistics.openReaderCount, equals: 0)
+        check(statistics.readersInUse, equals: 0)
+    }
+
     @Test func `a read of a pool cannot wait for the writer`() throws {
         let pool = try database.openPool()
         try pool.read { _ in

@@ -104,6 +104,28 @@ struct ChangeObservationTests {
             ])
     }
 
+    @Test(arguments: ["SELECT note(1)", "INSERT INTO t (a) VALUES (note(1))"])
+    func `changes by a function are reported with the statement that calls it`(_ sql: String)
+        async throws
+    {
+        let observed = try ObservedDatabase(
+            "CREATE TABLE t (a); CREATE TABLE log (a); CREATE TABLE deep (a)")
+        let changed = try await observed.tables { db in
+            try db.makeFunction(named: "note") { [unowned db] _ in
+                try db.executeUpdate("INSERT INTO log VALUES (deep())")
+                return 1
+            }
+            try db.makeFunction(named: "deep") { [unowned db] _ in
+                try db.executeUpdate("INSERT INTO deep VALUES (1)")
+                return 1
+            }
+            try db.executeStatements(sql)
+        }
+        var kinds: [String: DatabaseChange.Kinds] = ["log": .insert, "deep": .insert]
+        if sql.hasPrefix("INSERT") { kinds["t"] = .insert }
+        check(changed.kinds, equals: kinds)
+    }
+
     @Test func `tables without row ids and full-text tables are reported`() async throws {
         let observed = try ObservedDatabase(
             """

@@ -90,6 +90,15 @@ struct StatementCacheTests {
         check(statement.runCount, equals: 50)
     }
 
+    @Test func `the statements of transactions are prepared once`() throws {
+        for _ in 1...50 {
+            try db.beginTransaction()
+            try db.commit()
+        }
+        let statement = try require(connection.statements.checkOut("COMMIT"))
+        check(statement.runCount, equals: 50)
+    }
+
     @Test func `values are cleared when a statement is returned`() throws {
         let statement = try connection.statement(for: "SELECT ?")
         try statement.bind([String(repeating: "secret", count: 100)])

@@ -210,7 +210,7 @@ struct SyncKeyValueStoreTests {
     @Test
     func `an observer of a key sees what other devices put`() async throws {
         let (phone, laptop) = try await pair()
-        var values = try laptop.values(forKey: "theme", as: String.self).makeAsyncIterator()
+        var values = laptop.values(forKey: "theme", as: String.self).makeAsyncIterator()
         try await check(values.next()?.get(), equals: .some(nil))
         try await phone.put("dark", forKey: "theme")
         try await settle()

@@ -39,7 +39,7 @@ struct DatabaseMirrorTests {
         try await DatabaseMirror.restore(
             name, from: store, to: url,
             key: .raw(SecretBytes(copying: TemporaryDatabase.key)), at: point)
-        defer { try? SecureDatabaseStore.remove(at: url) }
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
         let db = SecureDatabaseStore(url: url)
         try db.open(with: TemporaryDatabase.key)
         defer { db.close() }
@@ -122,7 +122,7 @@ struct DatabaseMirrorTests {
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
         try await check(store.listAll("notes/generations/").count, equals: 1)
         try await check(restored(), equals: current())
-        try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try add("three")
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
         try await check(store.listAll("notes/generations/").count, equals: 2)

@@ -68,9 +68,9 @@ struct VaultRecordTests {
         arguments: [
             \.usesDefaultPassword, \.policy.defaultPasswordAllowed, \.policy.hasDigits,
             \.policy.hasUpper, \.policy.hasLower, \.policy.hasSpecial, \.policy.refusesRollback,
-        ] as [WritableKeyPath<VaultRecord, Bool> & Sendable])
+        ] as [any WritableKeyPath<VaultRecord, Bool> & Sendable])
     private func `each choice is kept apart from the others`(
-        _ choice: WritableKeyPath<VaultRecord, Bool> & Sendable
+        _ choice: any WritableKeyPath<VaultRecord, Bool> & Sendable
     ) throws {
         for isChosen in [false, true] {
             let written = record { $0[keyPath: choice] = isChosen }

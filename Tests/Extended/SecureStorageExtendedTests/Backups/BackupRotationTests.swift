@@ -140,8 +140,10 @@ struct BackupRotationTests {
         check(
             names.file(at: 1_795_533_150_123, isVerified: true),
             equals: "notes-20261124T151230.123Z.db")
+        check(try require(names.read("notes-19700101T000000.000Z.db")) == (0, true))
         for other in [
-            "notes-20261124T151230.123Z.db-wal", "notes-20261124T151230.123Z", "notes.db",
+            "notes-19691231T235959.999Z.db", "notes-20261124T151230.123Z.db-wal",
+            "notes-20261124T151230.123Z", "notes.db",
             "notes-20261324T151230.123Z.db", "notes-20260230T151230.123Z.db",
             "notes-20261124T251230.123Z.db", "notes-20261124t151230.123Z.db",
             "notes-20261124T151230.123Z-old.db", "other-20261124T151230.123Z.db",

@@ -311,6 +311,34 @@ struct BackupScheduleTests {
         await pool.close()
     }
 
+    @Test func `the settings are at first those that the documentation names`() {
+        let settings = BackupSchedule.Settings()
+        check(settings.every, equals: .seconds(3600))
+        check(settings.keepsHourly, equals: 24)
+        check(settings.keepsDaily, equals: 7)
+        check(settings.keepsWeekly, equals: 4)
+        check(settings.verifies)
+    }
+
+    @Test func `a salt is removed unless the copy that it belongs to got its name`() async throws {
+        let pool = try makePool()
+        let schedule = try makeSchedule(of: pool, Log())
+        let remains = [
+            "notes-20261124T151230.123Z.db", "notes-20261124T161230.123Z.db", "notes.db",
+        ]
+        for name in remains {
+            let path = folder.directory.appendingPathComponent(name).path
+            _ = FileManager.default.createFile(atPath: path + "-salt", contents: Data(count: 16))
+        }
+        let copy = folder.directory.appendingPathComponent(remains[0]).path
+        _ = FileManager.default.createFile(atPath: copy, contents: Data(count: 4096))
+        try await schedule.backUp()
+        check(
+            try folder.fileNames().filter { $0.hasSuffix("-salt") },
+            equals: ["notes-20261124T151230.123Z.db-salt", "notes.db-salt"])
+        await pool.close()
+    }
+
     @Test func `names and settings that no schedule can follow are refused`() throws {
         let pool = try makePool()
         for change: (inout BackupSchedule.Settings) -> Void in [

@@ -202,6 +202,9 @@ struct SideFileDamageTests {
                 damages.append(
                     ("cut to \(count)", changed(state, "-journal") { $0 = $0.prefix(count) }))
             }
+            // One page proves the key.
+            let onePage = changed(state, "") { $0 = $0.prefix(DamagedState.pageSize) }
+            damages.append(("of one page", changed(onePage, "-journal") { $0[3] ^= 0x20 }))
             for (name, damaged) in damages {
                 let found = try look(at: damaged)
                 check(

@@ -43,6 +43,9 @@ struct SharedDatabaseTests {
         try check(database.fileNames().isEmpty)
         let none = SharedDatabase(at: database.url.appendingPathComponent("none/test.db"))
         try check(none.openReadOnly(with: Self.key) == nil)
+        _ = FileManager.default.createFile(atPath: database.path + "-file", contents: Data())
+        let below = SharedDatabase(at: URL(fileURLWithPath: database.path + "-file/test.db"))
+        try check(below.openReadOnly(with: Self.key) == nil)
 
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }

@@ -48,7 +48,7 @@ struct MirrorCompactionTests {
 
     private func restored(at date: Date? = nil) async throws -> (state: [Data], objects: Int) {
         let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { try? SecureDatabaseStore.remove(at: url) }
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
         let restoration = try await DatabaseMirror.restore(
             "notes", from: store, to: url, key: key, at: date.map { .date($0) } ?? .latest)
         let db = SecureDatabaseStore(url: url)

@@ -73,7 +73,7 @@ struct MirrorDamageTests {
 
     private func restored(at point: DatabaseMirror.Point) async throws -> [String?] {
         let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { try? SecureDatabaseStore.remove(at: url) }
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
         try await DatabaseMirror.restore("notes", from: store, to: url, key: key, at: point)
         let db = SecureDatabaseStore(url: url)
         try db.open(with: key)
@@ -158,12 +158,11 @@ struct MirrorDamageTests {
         let states = try await mirroredStates()
         let latest = states[states.count - 1].rows
         let (most, none) = (String(repeating: "f", count: 16), String(repeating: "0", count: 16))
-        for name in ["generations/\(most)", "generations/\(none)"]
-            + ["log", "minutes", "hours"].flatMap { level in
-                [most, none].map { "0000000000000002/\(level)/\($0)-\($0)" }
-                    + ["0000000000000002/\(level)/\(none)-\(most)"]
-            }
-        {
+        let segments = ["log", "minutes", "hours"].flatMap { level in
+            ["\(most)-\(most)", "\(none)-\(none)", "\(none)-\(most)"]
+                .map { "0000000000000002/\(level)/\($0)" }
+        }
+        for name in ["generations/\(most)", "generations/\(none)"] + segments {
             _ = try await store.create("notes/" + name, Data("1".utf8))
             let rows = try? await restored(at: .latest)
             check(rows == nil || rows == latest, "\(name)")

@@ -47,7 +47,7 @@ struct MirrorInterleavingTests {
 
     private func restored() async throws -> [Data] {
         let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { try? SecureDatabaseStore.remove(at: url) }
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
         let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
         try await DatabaseMirror.restore("notes", from: store, to: url, key: key)
         let db = SecureDatabaseStore(url: url)

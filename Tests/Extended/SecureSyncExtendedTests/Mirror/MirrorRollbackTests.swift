@@ -24,7 +24,7 @@ struct MirrorRollbackTests {
 
     private func restored(at point: DatabaseMirror.Point = .latest) async throws -> [String?] {
         let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { try? SecureDatabaseStore.remove(at: url) }
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
         try await DatabaseMirror.restore("notes", from: store, to: url, key: key, at: point)
         let db = SecureDatabaseStore(url: url)
         try db.open(with: key)

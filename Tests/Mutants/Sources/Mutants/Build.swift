@@ -36,7 +36,7 @@ struct Build {
     private func compile() async throws -> String? {
         let end = try await Child.run(
             ["bash", "-c", "swift build --build-tests $(Scripts/build-flags)"],
-            environment: ["SECURESTORAGE_TESTS": "all", "SWIFT_DETERMINISTIC_HASHING": "1"],
+            environment: ["SECURESTORAGE_TESTS": "all+traits", "SWIFT_DETERMINISTIC_HASHING": "1"],
             in: tree.copy.path, output: logFile.path)
         if end == .exited(0) { return nil }
         return try String(contentsOf: logFile, encoding: .utf8)
