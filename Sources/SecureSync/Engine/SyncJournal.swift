@@ -59,7 +59,7 @@ struct SyncJournal {
         /// The snapshot with which the member's log begins; 0 before: nothing is sent then.
         var entered: UInt64 = 0
         /// Whether rows that it had before lose against the group's of the same keys.
-        var keepsRows = false
+        var keepsRows: Bool
         /// When this member last sealed a batch, by the machine's clock: milliseconds since 1970.
         var published: UInt64 = 0
         /// Whether others have to learn what this member has applied, though it wrote nothing.
