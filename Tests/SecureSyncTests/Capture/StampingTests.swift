@@ -137,6 +137,15 @@ struct StampingTests {
         check(reborn.known, equals: born)
     }
 
+    @Test func `keys that SQLite takes for equal are one row`() throws {
+        let file = try CapturedFile(
+            "CREATE TABLE item (id PRIMARY KEY NOT NULL, a)", tables: "item")
+        try file.run("INSERT INTO item VALUES (1, 1)")
+        _ = try file.stamped()
+        try file.run("DELETE FROM item; INSERT INTO item VALUES (1.0, 2)")
+        try check(file.captured(), equals: ["+ item[1.0] a=2"])
+    }
+
     @Test func `a row that came and went is a tombstone once`() throws {
         let pass = "INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"
         // Without a clock it could be a row of before the installation that was replaced.

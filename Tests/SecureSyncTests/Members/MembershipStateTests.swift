@@ -199,6 +199,18 @@ struct MembershipStateTests {
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
 
+    @Test func `names and keys may be as long as their limits`() throws {
+        let chain = try TestChain()
+        func refusal(name: Int = 0, key: Int = 0) throws -> String? {
+            var record = try TestChain.record(.random())
+            record.sealedName = Data(count: name)
+            return try chain.refusal(.add(record, key: Data(count: key)), by: chain.founder)
+        }
+        try check(refusal(name: 400) == nil)
+        try check(refusal(key: 2000) == nil)
+        try check(refusal(key: 2001), equals: "a key is too long")
+    }
+
     @Test func `a copy goes on from its own log, with its role`() throws {
         var chain = try TestChain()
         let (phone, new) = (try chain.add(.device, .writer), MemberKeys.random())
