@@ -126,6 +126,10 @@ struct SealedFileKeyStoreTests {
             for name in ["", ".", "..", "../notes.key", "a b", "\u{e4}"] {
                 check(error(name)?.kind, equals: .invalidName, "\(name)")
             }
+            // The longest name of a file.
+            let longest = String(repeating: "n", count: 255)
+            check(error(longest)?.kind, equals: .refused)
+            check(error(longest + "n")?.kind, equals: .invalidName)
         }
 
         /// systemd's own program, and a TPM 2 in software.
