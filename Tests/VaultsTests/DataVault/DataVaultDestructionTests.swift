@@ -157,7 +157,9 @@ struct DataVaultDestructionTests {
                 try DataVault.setAccessGroup(ProcessInfo.processInfo.processName)
                 try require(!DataVault.exists(id: "own"))
                 nonisolated(unsafe) var received: [String] = []
+                try require(DataVault.onDestruction == nil)
                 DataVault.onDestruction = { received.append($0.id) }
+                try require(DataVault.onDestruction != nil)
                 let error = dataVaultError { try own.unlock(password: "wrong password") }
                 try require(error?.isSelfDestructed == true)
                 try require(received == ["own"])
