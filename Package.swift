@@ -239,7 +239,7 @@ let coreTests: [Target] = [
         name: "SecureSyncTests",
         dependencies: [
             "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
+            "SyncTestKit", "TestSupport", "Vaults",
             .product(name: "Crypto", package: "swift-crypto"),
         ],
         exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],

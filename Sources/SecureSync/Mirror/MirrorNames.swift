@@ -50,10 +50,9 @@ struct MirrorNames: Sendable {
     }
 
     private static func number(_ digits: Substring) -> UInt64? {
-        guard digits.utf8.count == 16, let number = UInt64(digits, radix: 16), isValid(number)
-        else {
-            return nil
-        }
+        guard let number = UInt64(digits, radix: 16), isValid(number),
+            text(number).utf8.elementsEqual(digits.utf8)
+        else { return nil }
         return number
     }
 

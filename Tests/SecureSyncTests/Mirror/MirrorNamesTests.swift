@@ -22,6 +22,7 @@ struct MirrorNamesTests {
             ("0000000000000000", nil), ("0000000000000001", 1),
             ("7fffffffffffffff", UInt64(Int64.max)), ("8000000000000000", nil),
             ("000000000000001", nil), ("00000000000000001", nil), ("000000000000000g", nil),
+            ("+000000000000001", nil), ("000000000000000A", nil), ("000000000000000a", 10),
         ] as [(String, UInt64?)] {
             check(MirrorNames.number(in: "a/generations/" + digits), equals: number, "\(digits)")
         }

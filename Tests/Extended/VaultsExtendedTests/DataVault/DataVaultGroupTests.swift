@@ -6,6 +6,7 @@ import TestSupport
     import Testing
 
     @testable import Vaults
+    @testable import VaultsTests
 
     /// Programs of several users that share a vault through group permissions.
     @Suite(

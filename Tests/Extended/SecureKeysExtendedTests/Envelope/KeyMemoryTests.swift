@@ -6,9 +6,10 @@ import TestSupport
     import Testing
 
     @testable import SecureKeys
+    @testable import SecureKeysTests
 
     /// What remains of keys in the memory of the process; each test runs in a separate process.
-    @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {
+    @Suite(.enabled(if: !Sanitizer.isPresent)) struct KeyMemoryTests {
         @Test
         func `after clear, no data, wrapping or value key is in memory, and no opened secret`()
             async

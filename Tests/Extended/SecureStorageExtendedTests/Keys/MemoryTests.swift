@@ -5,6 +5,7 @@ import TestSupport
     import Testing
 
     @testable import SecureStorage
+    @testable import SecureStorageTests
 
     /// What is left of a key in the memory of a process; each test runs in a separate process.
     @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {

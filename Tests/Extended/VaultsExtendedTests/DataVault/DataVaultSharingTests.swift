@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Vaults
+@testable import VaultsTests
 
 /// Threads and processes that share one vault.
 struct DataVaultSharingTests {
