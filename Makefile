@@ -62,7 +62,7 @@ test: setup ## the tests that a change needs: those of Tests/*Tests
 
 test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
 	SECURESTORAGE_TESTS=all $(WITH_S3) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
-	@$(if $(FILTER),,$(MAKE) --no-print-directory test-traits examples)
+	@$(if $(FILTER),,$(MAKE) --no-print-directory examples test-traits)
 
 examples: setup ## the examples with their tests, a package of its own (FILTER=TutorialTests)
 	Scripts/run-tests --package-path Examples $(if $(FILTER),--filter '$(FILTER)')
@@ -101,7 +101,7 @@ check: lint test check-rebuilds test-rest service site ## everything that a pull
 
 test-rest: # what `make test` has not run, and the tests of the mirror, which run over the stores too
 	@$(MAKE) --no-print-directory test-all FILTER='ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.]|DatabaseMirror'
-	@$(MAKE) --no-print-directory test-traits examples
+	@$(MAKE) --no-print-directory examples test-traits
 
 check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 	@Scripts/check-rebuilds

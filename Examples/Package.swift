@@ -113,7 +113,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         // Some files of the library's Tests/Support, by symbolic links.
         .target(
-            name: "TestSupport",
+            name: "ExampleSupport",
             dependencies: [library("SecureKeys"), library("SecureStorage")],
             path: "Tests/Support",
             swiftSettings: swiftSettings),
@@ -121,7 +121,7 @@ let package = Package(
             name: "ExampleTests",
             dependencies: [
                 "FirstDataVault", "FirstKeys", "FirstSecureVault", "FirstSync", "LargeFiles",
-                "Notebook", "NotebookModel", "PasswordManager", "RemoteKey", "TestSupport",
+                "Notebook", "NotebookModel", "PasswordManager", "RemoteKey", "ExampleSupport",
                 "TypedPasswords", "VaultPrompt", library("SecureKeys"), library("SecureStorage"),
                 library("Vaults"), library("VaultsTestKit"),
             ],

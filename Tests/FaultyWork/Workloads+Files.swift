@@ -311,5 +311,5 @@ extension Workload {
         ]
     }
 
-    static var all: [Workload] { rows + files }
+    static var all: [Workload] { rows + files + reading }
 }

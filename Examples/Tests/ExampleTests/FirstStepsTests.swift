@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 import Testing
 
 /// The programs with which the guides begin, run as a new user runs them.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 import Testing
 
 /// The program with which the guide of sync begins, as a new user runs it.

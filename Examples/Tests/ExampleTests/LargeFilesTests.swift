@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 import Testing
-import TestSupport
+import ExampleSupport
 
 @testable import LargeFiles
 

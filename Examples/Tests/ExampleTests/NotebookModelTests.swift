@@ -1,7 +1,7 @@
 import Foundation
 import Observation
 import SecureStorage
-import TestSupport
+import ExampleSupport
 import Testing
 
 @testable import NotebookModel

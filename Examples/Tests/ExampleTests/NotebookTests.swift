@@ -1,6 +1,6 @@
 #if os(Linux)
     import Foundation
-    import TestSupport
+    import ExampleSupport
     import Testing
 
     /// The terminal notebook of the examples, as people use it.

@@ -1,6 +1,6 @@
 import Foundation
 import SecureStorage
-import TestSupport
+import ExampleSupport
 import Testing
 import TypedPasswords
 import Vaults

@@ -1,7 +1,7 @@
 import Foundation
 import SecureKeys
 import Testing
-import TestSupport
+import ExampleSupport
 
 @testable import RemoteKey
 

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 import Testing
 
 /// The tutorials, followed step by step as a reader does.

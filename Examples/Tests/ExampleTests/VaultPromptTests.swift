@@ -1,6 +1,6 @@
 import Foundation
 import SecureKeys
-import TestSupport
+import ExampleSupport
 import Testing
 import TypedPasswords
 import VaultsTestKit

@@ -108,7 +108,8 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try isPresent(key) ? decode(type, forKey: key) : nil
     }
 
-    private func isPresent(_ key: Key) -> Bool {
+    private func isPresent(_ key: Key) throws -> Bool {
+        try row.rows.statement.requireOneColumn(named: key.stringValue)
         guard let index = row.rows.column(key.stringValue) else { return false }
         return row.rows.statement.storageClass(at: index) != .null
     }
@@ -133,12 +134,14 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func stored(_ key: Key) throws -> Column {
         // Lent, since each use of a property would retain it.
         try Unmanaged.passUnretained(row.rows)._withUnsafeGuaranteedRef {
-            $0.statement.column(try $0.requiredColumn(key.stringValue))
+            try $0.statement.requireOneColumn(named: key.stringValue)
+            return $0.statement.column(try $0.requiredColumn(key.stringValue))
         }
     }
 
     private func column(_ key: Key) throws -> RowColumn {
-        RowColumn(
+        try row.rows.statement.requireOneColumn(named: key.stringValue)
+        return RowColumn(
             row: row, index: try row.rows.requiredColumn(key.stringValue),
             codingPath: [key])
     }

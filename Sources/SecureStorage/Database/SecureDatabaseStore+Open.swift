@@ -159,7 +159,7 @@ extension SecureDatabaseStore {
         _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws -> DerivedKey {
         try file.make(
-            incomplete: incomplete("its content could not be written; is the disk full?")
+            incomplete: incomplete("it could not be completed: the disk has failed, or is full")
         ) { draft in
             defer { close() }  // the last connection moves the log into the file
             do {

@@ -58,13 +58,13 @@ extension SecureDatabaseStore {
     ///   - value: As for ``insert(_:into:)``.
     ///   - table: The table's name.
     ///   - key: The columns that identify the row, properties of the value.
-    /// - Returns: Whether a row has this key.
+    /// - Returns: The number of rows that have this key.
     /// - Throws: As ``insert(_:into:)``; code `.misuse` for a key that is no property, and where
     ///   nothing else is.
     @discardableResult
     public func update(
         _ value: some Encodable, in table: String, key: String...
-    ) throws -> Bool {
+    ) throws -> Int {
         try update(RowEncoder.columns(of: value), in: table, key)
     }
 
@@ -78,13 +78,13 @@ extension SecureDatabaseStore {
     ///   - table: The table's name.
     ///   - values: The new value of each column; nil is NULL.
     ///   - key: The columns that identify the rows, with their values.
-    /// - Returns: Whether any row has this key.
+    /// - Returns: The number of rows that have this key.
     /// - Throws: As `executeUpdate(_:values:)`; code `.misuse` without values or key.
     @discardableResult
     public func update(
         _ table: String, _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>,
         where key: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
-    ) throws -> Bool {
+    ) throws -> Int {
         try update(set: Self.row(values), where: Self.row(key), in: table)
     }
 
@@ -144,14 +144,14 @@ extension SecureDatabaseStore {
         }
     }
 
-    private func update(_ row: Row, in table: String, _ key: [String]) throws -> Bool {
+    private func update(_ row: Row, in table: String, _ key: [String]) throws -> Int {
         try Self.require(key, in: row)
         return try update(
             set: row.filter { !key.contains($0.name) }, where: row.filter { key.contains($0.name) },
             in: table)
     }
 
-    private func update(set values: Row, where key: Row, in table: String) throws -> Bool {
+    private func update(set values: Row, where key: Row, in table: String) throws -> Int {
         guard !values.isEmpty, !key.isEmpty else {
             throw SecureStorageError.statementFailed(
                 .misuse, "an update needs a column to set, and one that identifies the row")
@@ -163,7 +163,7 @@ extension SecureDatabaseStore {
             + " WHERE "
             + key.map { "\(SQLText.identifier($0.name)) IS ?" }.joined(separator: " AND ")
         try executeUpdate(sql, values: (values + key).map(\.value))
-        return try changedRowCount() > 0
+        return try changedRowCount()
     }
 
     private static func insert(into table: String, _ names: [String]) -> String {

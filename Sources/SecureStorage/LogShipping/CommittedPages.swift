@@ -83,7 +83,7 @@ package final class CommittedPages: Sendable {
 
     /// Bytes of the log's file.
     package var logSize: Int {
-        (try? RawFile(ifPresent: path + "-wal"))??.size ?? 0
+        (try? RawFile(ifPresent: path + "-wal")?.size()) ?? 0
     }
 
     /// The keys of the file, as they were at the beginning.

@@ -56,7 +56,7 @@ struct Diagnostician {
             )
         }
         let first =
-            try view.page(1) ?? view.file.bytes(at: 0, count: min(view.file.size, 4096)) ?? []
+            try view.page(1) ?? view.file.bytes(at: 0, count: min(view.fileSize, 4096)) ?? []
         let header = PlainHeader(first)
         if header.isSQLite {
             notes.lines.append("it starts like a plain SQLite file")
@@ -120,7 +120,7 @@ struct Diagnostician {
     func pageScan(_ view: PageView, _ key: EncryptionKey) throws -> PageScan? {
         let first =
             try view.page(1)
-            ?? view.file.bytes(at: 0, count: min(view.file.size, cipher.pageSize)) ?? []
+            ?? view.file.bytes(at: 0, count: min(view.fileSize, cipher.pageSize)) ?? []
         let derived: DerivedKey
         if let salts = try key.salts(outOf: DatabaseFile(resolvedPath: path), cipher) {
             derived = try key.derived(choosingFrom: salts, for: path, cipher)
@@ -159,7 +159,7 @@ struct Diagnostician {
                 let diagnosis = try Examination(scan: current).diagnosis(notes.lines, progress)
                 return try withSideFiles(diagnosis, current)
             }
-            guard !current.view.isCurrent else { break }
+            guard try !current.view.isCurrent() else { break }
             usleep(5000)
             current = try current.again()
         }

@@ -23,7 +23,7 @@ struct Examination {
         // Another connection may be writing: a moment later, only real damage is left.
         var current = scan
         var attempts = 0
-        while !outcome.isSound, !current.view.isCurrent, attempts < 100 {
+        while !outcome.isSound, try !current.view.isCurrent(), attempts < 100 {
             attempts += 1
             usleep(5000)
             current = try current.again()
@@ -69,7 +69,7 @@ struct Examination {
     /// such pages there.
     private func surplusBytes(_ pageCount: Int, _ scan: PageScan) throws -> Int {
         let pageSize = scan.view.pageSize
-        let surplus = scan.view.file.size - pageCount * pageSize
+        let surplus = scan.view.fileSize - pageCount * pageSize
         guard surplus > 0, surplus % pageSize == 0, pageCount > 0 else { return max(surplus, 0) }
         let held = scan.view.heldPages(of: .max - 1)
         return try scan.areAuthentic(held.dropFirst(pageCount)) ? 0 : surplus

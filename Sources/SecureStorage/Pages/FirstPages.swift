@@ -38,7 +38,7 @@ extension DatabaseFile {
                 Randomness.objection(to: Array(first[cipher.plaintextHeaderSize...])) == nil,
                 try !PageScan(view: view, key: key, cipher: pageCipher).knowsKey(lookingAt: 256)
             else { return false }
-            if view.isCurrent { break }
+            if try view.isCurrent() { break }
             usleep(5000)
         }
         return true

@@ -18,8 +18,8 @@ struct JournalExamination {
     }
 
     private func look() throws -> JournalDamage? {
-        guard let journal = RollbackJournal(of: path, pageSize: pageSize) else {
-            return endedInFirstByteOnly ? Self.damage("its header is not as it was written") : nil
+        guard let journal = try RollbackJournal(of: path, pageSize: pageSize) else {
+            return try endedInFirstByteOnly() ? Self.damage("its header is not as it was written") : nil
         }
         let file = try RawFile(path)
         guard let header = journal.header, !journal.segments.isEmpty else {
@@ -45,9 +45,9 @@ struct JournalExamination {
 
     /// Whether only the first byte of the header is zero: in a finished journal all of them are, or
     /// none exist.
-    private var endedInFirstByteOnly: Bool {
-        guard let content = try? RawFile(path + "-journal"),
-            let bytes = try? content.bytes(at: 0, count: 8)
+    private func endedInFirstByteOnly() throws -> Bool {
+        guard let content = try RawFile(ifPresent: path + "-journal"),
+            let bytes = try content.bytes(at: 0, count: 8)
         else { return false }
         return bytes[0] == 0 && bytes[1...].elementsEqual(RollbackJournal.magic[1...])
     }
@@ -64,12 +64,12 @@ struct JournalExamination {
         // them.
         let rest = try journal.content.bytes(at: 12, count: 16)
         let isBegun =
-            journal.content.size == 12 || rest?.allSatisfy { $0 == 0 } == true
+            try journal.content.size() == 12 || rest?.allSatisfy { $0 == 0 } == true
         return Self.damage("its header is not as it was written", sureWithFullOnly: isBegun)
     }
 
     private func isKeyProved(_ file: RawFile) throws -> Bool {
-        let count = min(file.size / pageSize, 16)
+        let count = try min(file.size() / pageSize, 16)
         for number in 1..<UInt32(count + 1) where try ownPage(number, file) != nil { return true }
         return false
     }
@@ -79,10 +79,10 @@ struct JournalExamination {
     private func pageCountDamage(
         _ header: RollbackJournal.Header, _ journal: RollbackJournal, _ file: RawFile
     ) throws -> JournalDamage? {
-        if header.pageCount > file.size / pageSize {
+        let filePages = try file.size() / pageSize
+        if header.pageCount > filePages {
             return Self.damage(
-                "it records \(header.pageCount) pages, but the file has "
-                    + "\(file.size / pageSize)")
+                "it records \(header.pageCount) pages, but the file has \(filePages)")
         }
         // The first transaction of a new file.
         guard header.pageCount > 0 else { return nil }
@@ -105,7 +105,7 @@ struct JournalExamination {
         var reason: String?
         // Whether a page of this segment was written to the file, or the file extended, which
         // happens after the segment's sync.
-        var wasUsed = isFirst && file.size / pageSize > journal.pageCount
+        var wasUsed = try isFirst && file.size() / pageSize > journal.pageCount
         for (index, record) in segment.records.enumerated() {
             let original = try page(of: record, journal)
             if let original, record.isWhole, Int(record.number) <= journal.pageCount {
@@ -141,7 +141,7 @@ struct JournalExamination {
             return false
         }
         func isRecord(at offset: Int, _ nonce: UInt32) throws -> Bool {
-            guard let record = journal.record(at: offset, nonce: nonce), record.isWhole else {
+            guard let record = try journal.record(at: offset, nonce: nonce), record.isWhole else {
                 return false
             }
             return try page(of: record, journal) != nil

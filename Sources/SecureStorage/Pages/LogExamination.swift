@@ -36,10 +36,9 @@ struct LogExamination {
 
     private func look() throws -> LogDamage? {
         // Its writer may have removed it just now.
-        guard let content = try? RawFile(path + "-wal"), content.size > WriteAheadLog.headerSize
-        else { return nil }
+        guard let content = try RawFile(ifPresent: path + "-wal") else { return nil }
         // Frames that arrive while the log is read do not count as following its end.
-        let count = (content.size - WriteAheadLog.headerSize) / frameSize
+        let count = try max(content.size() - WriteAheadLog.headerSize, 0) / frameSize
         let log = try WriteAheadLog(content, pageSize: pageSize)
         guard try log.isFollowed(in: content, pageSize: pageSize) else { return nil }
         guard let header = try log.header ?? salvagedHeader(content) else { return nil }

@@ -35,7 +35,7 @@ struct MisstatedSizes {
         let size = Int(WriteAheadLog.number(header, at: 24))
         if size != pageSize, size == 0 || PlainHeader.isPageSize(size) { return true }
         let records =
-            RollbackJournal(of: path, pageSize: pageSize)?.segments.flatMap(\.records) ?? []
+            try RollbackJournal(of: path, pageSize: pageSize)?.segments.flatMap(\.records) ?? []
         return try records.contains { record in
             try record.number == 1
                 && journal.bytes(at: record.offset, count: pageSize).map(cipher.misstatesSizes)
@@ -53,7 +53,7 @@ struct MisstatedSizes {
             return true
         }
         let frameSize = WriteAheadLog.frameHeaderSize + pageSize
-        let count = max(log.size - WriteAheadLog.headerSize, 0) / frameSize
+        let count = try max(log.size() - WriteAheadLog.headerSize, 0) / frameSize
         var isFound = false
         try WriteAheadLog.forEachStoredFrame(0..<count, of: log, pageSize) { offset in
             guard let frame = try log.bytes(at: offset, count: WriteAheadLog.frameHeaderSize) else {

@@ -37,25 +37,25 @@ struct PageView: Sendable {
         let modified: ModificationTime
         let headers: [[UInt8]?]
 
-        init(_ file: RawFile) {
+        init(_ file: RawFile) throws {
             modified = ModificationTime(file)
-            size = file.size
-            headers = ["-wal", "-journal"].map { suffix in
-                try? RawFile(file.path + suffix).bytes(at: 0, count: 28)
+            size = try file.size()
+            headers = try ["-wal", "-journal"].map { suffix in
+                try RawFile(ifPresent: file.path + suffix)?.bytes(at: 0, count: 28)
             }
         }
     }
 
     init(_ path: String, pageSize: Int) throws {
         file = try RawFile(path)
-        moment = Moment(file)
+        moment = try Moment(file)
         self.pageSize = pageSize
         let beside = try Beside(path, pageSize: pageSize)
         overlay = beside.content
         offsets = beside.offsets
         overlaid = offsets.keys.filter { (1...Self.lastPossiblePage).contains($0) }.sorted()
         source = beside.source
-        pageCount = beside.pageCount ?? file.size / pageSize
+        pageCount = beside.pageCount ?? moment.size / pageSize
         isLogFollowed = beside.isLogFollowed
     }
 
@@ -68,7 +68,7 @@ struct PageView: Sendable {
         private(set) var isLogFollowed = false
 
         init(_ path: String, pageSize: Int) throws {
-            if let journal = RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
+            if let journal = try RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
                 content = journal.content
                 offsets = journal.offsets
                 source = .journal(pages: offsets.count)
@@ -90,10 +90,15 @@ struct PageView: Sendable {
     func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
 
     /// Whether nothing was moved since this view was made: then it is accurate.
-    var isCurrent: Bool { moment.modified.isSettled && Moment(file) == moment }
+    func isCurrent() throws -> Bool {
+        try moment.modified.isSettled && Moment(file) == moment
+    }
+
+    /// The length of the file itself, in bytes.
+    var fileSize: Int { moment.size }
 
     /// The bytes after the last whole page of the file.
-    var surplusBytes: Int { file.size % pageSize }
+    var surplusBytes: Int { fileSize % pageSize }
 
     /// SQLite's own limit; a page number up to it can be incremented without overflow.
     private static let lastPossiblePage: UInt32 = .max - 1
@@ -105,7 +110,7 @@ struct PageView: Sendable {
         // Pages after the end that a journal names are cut off when it is played back.
         let count = if case .journal = source { min(count, pageCount) } else { count }
         let last = UInt32(clamping: min(max(count, 0), Int(Self.lastPossiblePage)))
-        let own = UInt32(clamping: min(Int(last), file.size / pageSize))
+        let own = UInt32(clamping: min(Int(last), fileSize / pageSize))
         let start = overlaid.index(of: own + 1, from: 0)
         let end = overlaid.index(of: last + 1, from: start)
         return PageNumbers(own: own, others: overlaid[start..<end])
@@ -113,7 +118,7 @@ struct PageView: Sendable {
 
     /// Returns whether a page is in the file, the log or the journal.
     func holds(_ number: UInt32) -> Bool {
-        number > 0 && (Int(number) <= file.size / pageSize || offsets[number] != nil)
+        number > 0 && (Int(number) <= fileSize / pageSize || offsets[number] != nil)
     }
 
     /// Returns the next pages in a row, at `number` or after it, of which something is stored; nil

@@ -57,10 +57,16 @@ final class RawFile: Sendable {
         DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(code))
     }
 
-    /// The length in bytes, as it is now.
-    var size: Int {
-        var status = stat()
-        return fstat(descriptor.number, &status) == 0 ? Int(status.st_size) : 0
+    /// Returns the length in bytes, as it is now.
+    ///
+    /// - Throws: `.openFailed` code `.ioError` when the disk fails.
+    func size() throws -> Int {
+        do {
+            return Int(try descriptor.status().st_size)
+        } catch let error as SystemError {
+            throw DatabaseFile(resolvedPath: path).failure(
+                "it cannot be examined: \(error.reason)", .ioError)
+        }
     }
 
     /// The time of the last change, in seconds and nanoseconds.

@@ -48,23 +48,27 @@ struct RollbackJournal {
     /// The result is nil when no journal exists, when its transaction has ended (its first byte is
     /// 0), and when it is part of a transaction over several files that was committed: then its
     /// super-journal no longer exists.
-    init?(of path: String, pageSize: Int) {
-        guard let content = try? RawFile(ifPresent: path + "-journal"),
-            let first = try? content.bytes(at: 0, count: 1), first != [0]
+    ///
+    /// - Throws: `.openFailed` if it cannot be read.
+    init?(of path: String, pageSize: Int) throws {
+        guard let content = try RawFile(ifPresent: path + "-journal"),
+            let first = try content.bytes(at: 0, count: 1), first != [0]
         else { return nil }
-        if let superJournal = Self.superJournal(content), !Self.isThere(superJournal) { return nil }
+        if let superJournal = try Self.superJournal(content), !Self.isThere(superJournal) {
+            return nil
+        }
         self.content = content
         self.pageSize = pageSize
         var segments: [Segment] = []
-        header = Self.header(content, at: 0, isFirst: true, pageSize)
+        header = try Self.header(content, at: 0, isFirst: true, pageSize)
         // The engine looks for no header in less than a sector of 512 bytes.
-        if let header, content.size >= 512 {
+        if let header, try content.size() >= 512 {
             var next: Header? = header
             while let current = next {
-                let segment = Self.segment(
+                let segment = try Self.segment(
                     current, at: segments.last?.end ?? 0, header.sectorSize, content, pageSize)
                 segments.append(segment)
-                next = Self.header(content, at: segment.end, isFirst: false, pageSize)
+                next = try Self.header(content, at: segment.end, isFirst: false, pageSize)
             }
         }
         self.segments = segments
@@ -75,8 +79,8 @@ struct RollbackJournal {
 
     /// Returns the original page 1; nil when the journal does not hold it (yet): then the file is
     /// unchanged.
-    func firstPage() -> [UInt8]? {
-        offsets[1].flatMap { try? content.bytes(at: $0, count: pageSize) }
+    func firstPage() throws -> [UInt8]? {
+        try offsets[1].flatMap { try content.bytes(at: $0, count: pageSize) }
     }
 
     /// Returns whether any page in the journal is authentic.
@@ -102,19 +106,19 @@ struct RollbackJournal {
 
     /// Returns the record at `offset`, for a segment with that nonce; nil when the file ends
     /// before.
-    func record(at offset: Int, nonce: UInt32) -> Record? {
-        Self.record(content, at: offset, nonce, pageSize)
+    func record(at offset: Int, nonce: UInt32) throws -> Record? {
+        try Self.record(content, at: offset, nonce, pageSize)
     }
 
     // MARK: - Reading
 
     private static func segment(
         _ header: Header, at offset: Int, _ sectorSize: Int, _ content: RawFile, _ pageSize: Int
-    ) -> Segment {
+    ) throws -> Segment {
         var records: [Record] = []
         var position = offset + sectorSize
         while records.count < header.recordCount,
-            let record = record(content, at: position, header.nonce, pageSize)
+            let record = try record(content, at: position, header.nonce, pageSize)
         {
             records.append(record)
             position += pageSize + 8
@@ -126,8 +130,8 @@ struct RollbackJournal {
 
     private static func record(
         _ content: RawFile, at offset: Int, _ nonce: UInt32, _ pageSize: Int
-    ) -> Record? {
-        guard let bytes = try? content.bytes(at: offset, count: pageSize + 8) else { return nil }
+    ) throws -> Record? {
+        guard let bytes = try content.bytes(at: offset, count: pageSize + 8) else { return nil }
         var sum = nonce
         for position in stride(from: pageSize - 200, to: 0, by: -200) {
             sum &+= UInt32(bytes[4 + position])
@@ -140,8 +144,8 @@ struct RollbackJournal {
 
     private static func header(
         _ content: RawFile, at offset: Int, isFirst: Bool, _ pageSize: Int
-    ) -> Header? {
-        guard let bytes = try? content.bytes(at: offset, count: 28), bytes.starts(with: magic)
+    ) throws -> Header? {
+        guard let bytes = try content.bytes(at: offset, count: 28), bytes.starts(with: magic)
         else { return nil }
         let sectorSize = Int(number(bytes, 20))
         if isFirst {
@@ -156,13 +160,14 @@ struct RollbackJournal {
 
     /// Returns the name of the super-journal of a transaction over several files, which is at the
     /// end of each of their journals.
-    private static func superJournal(_ content: RawFile) -> ArraySlice<UInt8>? {
-        let size = content.size
-        guard let end = try? content.bytes(at: size - 16, count: 16), end[8...].elementsEqual(magic)
+    private static func superJournal(_ content: RawFile) throws -> ArraySlice<UInt8>? {
+        let size = try content.size()
+        guard size >= 16, let end = try content.bytes(at: size - 16, count: 16),
+            end[8...].elementsEqual(magic)
         else { return nil }
         let count = Int(number(end, 0))
         guard (1...longestPath).contains(count), count <= size - 16,
-            let name = try? content.bytes(at: size - 16 - count, count: count),
+            let name = try content.bytes(at: size - 16 - count, count: count),
             sums(name).contains(number(end, 4)), name[0] != 0
         else { return nil }
         return name.prefix { $0 != 0 }

@@ -8,11 +8,11 @@ enum SideFileExamination {
         let size: Int?
         let modified: ModificationTime?
 
-        init(_ path: String) {
-            let file = try? RawFile(path)
+        init(_ path: String) throws {
+            let file = try RawFile(ifPresent: path)
             modified = file.map(ModificationTime.init)
-            header = try? file?.bytes(at: 0, count: 28)
-            size = file?.size
+            header = try file?.bytes(at: 0, count: 28)
+            size = try file?.size()
         }
     }
 
@@ -20,11 +20,11 @@ enum SideFileExamination {
     /// twice.
     static func confirmed<D: Equatable>(_ path: String, _ look: () throws -> D?) throws -> D? {
         for _ in 0..<25 {
-            let stamp = Stamp(path)
+            let stamp = try Stamp(path)
             guard let damage = try look() else { return nil }
-            if stamp.modified?.isSettled == true, Stamp(path) == stamp { return damage }
+            if stamp.modified?.isSettled == true, try Stamp(path) == stamp { return damage }
             usleep(20_000)
-            if try look() == damage, Stamp(path).header == stamp.header { return damage }
+            if try look() == damage, try Stamp(path).header == stamp.header { return damage }
         }
         return nil
     }

@@ -24,7 +24,7 @@ struct WriteAheadLog {
 
     /// Reads the log up to the last commit whose frames are whole.
     init(_ file: RawFile, pageSize: Int) throws {
-        frameCount = max(file.size - Self.headerSize, 0) / (Self.frameHeaderSize + pageSize)
+        frameCount = try max(file.size() - Self.headerSize, 0) / (Self.frameHeaderSize + pageSize)
         guard let header = try file.bytes(at: 0, count: Self.headerSize),
             Self.pageSize(ofHeader: header) == pageSize, var sum = Self.checksum(ofHeader: header)
         else { return }

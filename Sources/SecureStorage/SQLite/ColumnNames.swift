@@ -3,6 +3,7 @@
 /// A class, so that lookups in its table need no exclusivity check.
 final class ColumnNames {
     let names: [String]
+    @exclusivity(unchecked) private var knownRepeated: Set<String>?
     @exclusivity(unchecked) private var exactIndexes: [ByteString: Int]?
     @exclusivity(unchecked) private var foldedIndexes: [String: Int]?
     /// The names that were looked up, in the order of first use.
@@ -50,6 +51,15 @@ final class ColumnNames {
             askedCount += 1
         }
         return index
+    }
+
+    /// The names, in lower case, that more than one column has.
+    var repeated: Set<String> {
+        if let knownRepeated { return knownRepeated }
+        var known: Set<String> = []
+        let repeated = Set(names.map { $0.lowercased() }.filter { !known.insert($0).inserted })
+        knownRepeated = repeated
+        return repeated
     }
 
     private func find(_ name: String) -> Int? {

@@ -32,11 +32,7 @@ extension Connection {
                 throw reason.failure(code)
             }
             // SQLCipher returns a damaged page as zeros; see `Connection+DamagedPages`.
-            guard source.isPagerSound() else {
-                throw source.foreignRekey(.corrupt, "")
-                    ?? SecureStorageError.statementFailed(
-                        .corrupt, "the database is damaged: a page is not as it was written")
-            }
+            guard source.isPagerSound() else { throw source.damagedPage(in: nil) }
             if left > remaining { restarts += 1 }
             remaining = left
             if restarts == 3 { staysInSnapshot = true }

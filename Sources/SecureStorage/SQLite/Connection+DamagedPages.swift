@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Foundation
 
 /// Detects that SQLCipher has returned zeros instead of a damaged page.
 ///
@@ -108,9 +109,39 @@ extension Connection {
         return probe
     }
 
-    /// Returns the error for a damaged page that a statement or a value has met.
+    /// Returns the error for a page that a statement or a value could not use.
     func damagedPage(in sql: String?) -> SecureStorageError {
-        foreignRekey(.corrupt, "") ?? .damagedPage(in: sql)
+        foreignRekey(.corrupt, "")
+            ?? (hasUnreadPage() ? .unreadPage(in: sql) : .damagedPage(in: sql))
+    }
+
+    /// Returns whether a page that seems to be damaged was only not read: the disk has failed, and
+    /// all pages that it returns are as they were written.
+    ///
+    /// SQLite reports some failures of a read, such as EIO, as damage. This reads the whole file.
+    func hasUnreadPage() -> Bool { hasReadFailure && !hasDamagedPage() }
+
+    /// Whether a read of a database's file, or of its log, has ever failed in a way that SQLite
+    /// takes for damage.
+    private var hasReadFailure: Bool {
+        guard let handle else { return false }
+        var index: Int32 = 0
+        while let name = sqlite3_db_name(handle, index) {
+            defer { index += 1 }
+            for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+                var file: UnsafeMutablePointer<sqlite3_file>?
+                guard sqlite3_file_control(handle, name, pointer, &file) == SQLITE_OK, let file,
+                    let methods = file.pointee.pMethods
+                else { continue }
+                var code: Int32 = 0
+                if methods.pointee.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &code) == SQLITE_OK,
+                    [EIO, ENXIO, ERANGE].contains(code)
+                {
+                    return true
+                }
+            }
+        }
+        return false
     }
 
     /// Returns whether the file, read without the engine, has a page that is not as it was written.

@@ -39,7 +39,7 @@ extension Connection {
                         + "Copy its contents into a new encrypted database, or set "
                         + "cipher.plaintextHeaderSize if it was created with one")
             }
-            guard let journal = RollbackJournal(of: path, pageSize: cipher.pageSize) else {
+            guard let journal = try RollbackJournal(of: path, pageSize: cipher.pageSize) else {
                 guard let salts = try key.salts(outOf: file, cipher) else {
                     return try key.derived(salt: firstBytes, cipher: cipher)
                 }
@@ -60,7 +60,7 @@ extension Connection {
         // finds its original in the journal.
         for attempt in 1...3 {
             let ownPage = try readFirstBytes(cipher.pageSize)
-            let original = journal.firstPage()
+            let original = try journal.firstPage()
             let salts =
                 try key.salts(outOf: file, cipher)
                 ?? [original, ownPage].compactMap {
@@ -93,7 +93,7 @@ extension Connection {
             if try cipher.isAuthentic(readFirstBytes(pageSize), number: 1) { return }
             // The file's own page may be damaged, or not written yet, while the one in the log is
             // sound.
-            let current = try? PageView(path, pageSize: pageSize).page(1)
+            let current = try PageView(path, pageSize: pageSize).page(1)
             if let current, cipher.isAuthentic(current, number: 1) { return }
             if attempt < 3 { usleep(10_000) }
         }

@@ -41,7 +41,7 @@ extension Connection {
     /// `examineSideFiles`. Where this process may not write, it does nothing; `explainingJournal`
     /// reports that.
     func playBackJournal(_ key: DerivedKey) throws {
-        guard configuration.isReadOnly, hasJournal, mayWrite else { return }
+        guard configuration.isReadOnly, try hasJournal(), mayWrite else { return }
         var writable = configuration
         writable.isReadOnly = false
         let connection = try Connection(path: path, configuration: writable)
@@ -55,7 +55,7 @@ extension Connection {
         do {
             try body()
         } catch SecureStorageError.backingStoreError(Int(SQLITE_READONLY), _)
-            where configuration.isReadOnly && hasJournal
+            where configuration.isReadOnly && (try? hasJournal()) == true
         {
             throw SecureStorageError.statementFailed(
                 .readOnly,
@@ -66,8 +66,8 @@ extension Connection {
         }
     }
 
-    private var hasJournal: Bool {
-        RollbackJournal(of: path, pageSize: configuration.cipher.pageSize) != nil
+    private func hasJournal() throws -> Bool {
+        try RollbackJournal(of: path, pageSize: configuration.cipher.pageSize) != nil
     }
 
     private var mayWrite: Bool {

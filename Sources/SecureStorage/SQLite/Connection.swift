@@ -234,11 +234,20 @@ final class Connection {
         let code = ResultCode(code)
         if let ended = interrupted(code, sql) { return ended }
         if let refused = refused(code, sql) { return refused }
-        let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
+        let reason = handle.map { message(for: code, on: $0) } ?? "the store is closed"
         if let foreignRekey = foreignRekey(code, reason) { return foreignRekey }
         if let failed = failedTokenizer(code, reason, sql) { return failed }
         if code == .noMemory, hasDamagedPage() { return .damagedPage(in: sql) }
+        if code.primary == .corrupt, hasUnreadPage() { return .unreadPage(in: sql) }
         return .engineFailed(code, reason, code.hint, in: sql)
+    }
+
+    /// Returns the message of the last call, or the code's own if that call had another outcome.
+    private func message(for code: ResultCode, on handle: OpaquePointer) -> String {
+        let isOfLastCall = ResultCode(sqlite3_errcode(handle)).primary == code.primary
+        return String(
+            cString: isOfLastCall
+                ? sqlite3_errmsg(handle) : sqlite3_errstr(Int32(code.primary.rawValue)))
     }
 
     /// Returns the error for a statement that the authorizer has refused; nil for all others.

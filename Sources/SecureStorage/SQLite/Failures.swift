@@ -52,6 +52,14 @@ extension SecureStorageError {
         statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
 
+    /// Returns the error for a page that the disk did not return.
+    static func unreadPage(in sql: String?) -> SecureStorageError {
+        statementFailed(
+            .ioError,
+            "the disk did not return a page; what it returns of the file is as it was written, so "
+                + "try again, and check the disk", in: sql)
+    }
+
     /// Returns the error for a statement, or a call, that was ended before its time.
     ///
     /// - Parameters:

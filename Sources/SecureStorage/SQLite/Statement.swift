@@ -268,6 +268,23 @@ final class Statement {
 
     var columnNames: [String] { columns.names.names }
 
+    /// Refuses a name that several columns have.
+    ///
+    /// - Throws: `.backingStoreError` code `.misuse`.
+    @inline(__always)
+    func requireOneColumn(named name: String) throws {
+        guard !columns.names.repeated.isEmpty else { return }
+        try refuseRepeated(name)
+    }
+
+    private func refuseRepeated(_ name: String) throws {
+        guard columns.names.repeated.contains(name.lowercased()) else { return }
+        throw SecureStorageError.statementFailed(
+            .misuse,
+            "several columns are named \"\(name)\"; select those that are meant, or give them other "
+                + "names with AS", in: sql)
+    }
+
     /// The number of names in `columnNames`.
     @inline(__always)
     var knownColumnCount: Int { columns.count }

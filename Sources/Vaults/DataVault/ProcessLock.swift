@@ -40,7 +40,11 @@ struct ProcessLock {
         } catch let error as SystemError where error.code == EROFS {
             // The file of an existing vault can be locked all the same: its key store may be
             // somewhere else.
-            return try Descriptor(path, O_RDONLY | O_NOFOLLOW)
+            do {
+                return try Descriptor(path, O_RDONLY | O_NOFOLLOW)
+            } catch let missing as SystemError where missing.code == ENOENT {
+                throw error
+            }
         }
     }
 }

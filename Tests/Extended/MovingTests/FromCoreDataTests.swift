@@ -72,8 +72,10 @@ struct FromCoreDataTests {
 
     @Test func `row 6: a changed value, or named columns, are written by a key`() throws {
         try queue.write { db throws in
-            try check(db.update(Book(id: 1, title: "Letters", author: 1), in: "book", key: "id"))
-            try check(db.update("book", ["title": "Linkers"], where: ["id": 2]))
+            try check(
+                db.update(Book(id: 1, title: "Letters", author: 1), in: "book", key: "id"),
+                equals: 1)
+            try check(db.update("book", ["title": "Linkers"], where: ["id": 2]), equals: 1)
         }
         try check(titles(), equals: ["Letters", "Linkers", "Engine"])
     }

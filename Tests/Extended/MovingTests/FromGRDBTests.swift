@@ -147,15 +147,15 @@ struct FromGRDBTests {
             let id = try db.insert(Note(id: nil, text: "new"), into: "note")
             check(id, equals: 3)
             try db.upsert(Note(id: 3, text: "newer"), into: "note", key: "id")
-            try check(db.update(Note(id: 2, text: "write"), in: "note", key: "id"))
-            try check(!db.update(Note(id: 9, text: "none"), in: "note", key: "id"))
+            try check(db.update(Note(id: 2, text: "write"), in: "note", key: "id"), equals: 1)
+            try check(db.update(Note(id: 9, text: "none"), in: "note", key: "id"), equals: 0)
         }
         try check(texts(), equals: ["buy milk", "write", "newer"])
     }
 
     @Test func `row 12: named columns of the rows with a key are updated`() throws {
         try queue.write { db throws in
-            try check(db.update("note", ["text": "call"], where: ["id": 2]))
+            try check(db.update("note", ["text": "call"], where: ["id": 2]), equals: 1)
         }
         try check(texts(), equals: ["buy milk", "call"])
         try check(

@@ -87,7 +87,7 @@ struct FromRealmTests {
         try kennel.write { db in
             try db.upsert(Dog(id: "a", name: "King", owner: 1), into: "dog", key: "id")
             try db.upsert(Dog(id: "c", name: "Fido"), into: "dog", key: "id")
-            try check(db.update("dog", ["name": "Bella"], where: ["id": "b"]))
+            try check(db.update("dog", ["name": "Bella"], where: ["id": "b"]), equals: 1)
         }
         try check(names(), equals: ["King", "Bella", "Fido"])
         try check(
@@ -168,7 +168,7 @@ struct FromRealmTests {
                 INSERT INTO bowl VALUES (1), (2);
                 """)
             let ada = Person(id: 1, name: "Ada", address: Address(city: "London"))
-            try check(db.update(ada, in: "person", key: "id"))
+            try check(db.update(ada, in: "person", key: "id"), equals: 1)
             try check(db.fetchOne(Person.self, "SELECT * FROM person WHERE id = 1"), equals: ada)
             try check(
                 db.string(forQuery: "SELECT address ->> '$.city' FROM person WHERE id = 1"),

@@ -74,7 +74,7 @@ extension FromSQLiteSwiftTests {
         check(users[1].settings?.since.timeIntervalSinceReferenceDate, equals: 621_692_800.5)
         // Written and read again, it is the same.
         try queue.write { db throws in
-            try check(db.update(users[1], in: "users", key: "id"))
+            try check(db.update(users[1], in: "users", key: "id"), equals: 1)
             try check(
                 db.fetchOne(StoredUser.self, "SELECT * FROM users WHERE id = 2"), equals: users[1])
         }

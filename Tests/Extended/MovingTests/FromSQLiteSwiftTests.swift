@@ -108,8 +108,8 @@ struct FromSQLiteSwiftTests {
         throws
     {
         try queue.write { db in
-            try check(db.update("users", ["email": "new"], where: ["id": 1]))
-            try check(!db.update("users", ["email": "none"], where: ["id": 9]))
+            try check(db.update("users", ["email": "new"], where: ["id": 1]), equals: 1)
+            try check(db.update("users", ["email": "none"], where: ["id": 9]), equals: 0)
             try db.executeUpdate("DELETE FROM users WHERE id = ?", 2)
         }
         try check(emails(), equals: ["new"])

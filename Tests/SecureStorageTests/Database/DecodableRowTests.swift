@@ -114,6 +114,30 @@ struct DecodableRowTests {
         }
     }
 
+    @Test func `a property whose name several columns have is an error that names it`() throws {
+        struct Note: Decodable { var id: Int }
+        struct Optional: Decodable { var ID: Int? }
+        struct Other: Decodable { var text: String }
+        try db.executeStatements(
+            """
+            CREATE TABLE folder (id INTEGER PRIMARY KEY); INSERT INTO folder VALUES (1);
+            CREATE TABLE note (id INTEGER PRIMARY KEY, folder, text);
+            INSERT INTO note VALUES (7, 1, 'milk');
+            """)
+        let join = "SELECT * FROM note JOIN folder ON folder.id = folder"
+        for error in [
+            storageError { _ = try db.fetchOne(Note.self, join) },
+            storageError { _ = try db.fetchOne(Optional.self, join) },
+        ] {
+            check(error?.resultCode, equals: .misuse)
+            check(error?.description.contains("AS"), equals: true)
+        }
+        try check(db.fetchOne(Other.self, join)?.text, equals: "milk")
+        try check(
+            db.fetchOne(Note.self, "SELECT note.* FROM note JOIN folder ON folder.id = folder")?.id,
+            equals: 7)
+    }
+
     @Test func `a subclass with coding keys reads the same row`() throws {
         let row = try db.fetchOne(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
         check(row?.a, equals: 1)

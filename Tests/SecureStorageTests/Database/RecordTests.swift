@@ -100,19 +100,17 @@ struct RecordTests {
         try db.insert(contentsOf: [Note](), into: "note")
     }
 
-    @Test func `an update sets every column but the key, and says whether the row was there`()
-        throws
-    {
+    @Test func `an update sets every column but the key, and counts the rows that have it`() throws {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         var note = Self.note
         note.id = try db.insert(note, into: "note")
         note.text = nil
         note.tags = []
-        try check(db.update(note, in: "note", key: "id"))
+        try check(db.update(note, in: "note", key: "id"), equals: 1)
         try check(db.fetchOne(Note.self, "SELECT * FROM note"), equals: note)
         note.id = 7
-        try check(!db.update(note, in: "note", key: "id"))
+        try check(db.update(note, in: "note", key: "id"), equals: 0)
     }
 
     @Test func `an upsert inserts a row, or updates the one with its key`() throws {
@@ -141,10 +139,10 @@ struct RecordTests {
         let db = try Self.open(database)
         let id = try db.insert(into: "note", ["identifier": "x", "tags": "[]", "at": nil])
         try check(db.string(forQuery: "SELECT text FROM note"), equals: "none")
-        try check(db.update("note", ["text": "milk", "at": 5], where: ["id": id]))
+        try check(db.update("note", ["text": "milk", "at": 5], where: ["id": id]), equals: 1)
         try check(db.string(forQuery: "SELECT text || at FROM note"), equals: "milk5")
-        try check(!db.update("note", ["text": "milk"], where: ["id": 99]))
-        try check(db.update("note", ["link": "none"], where: ["link": nil]))
+        try check(db.update("note", ["text": "milk"], where: ["id": 99]), equals: 0)
+        try check(db.update("note", ["link": "none"], where: ["link": nil]), equals: 1)
         check(
             storageError { _ = try db.update("note", [:], where: ["id": 1]) }?.resultCode,
             equals: .misuse

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 import Testing
 
 /// The program of a step: the files that the reader has at that point, compiled and linked with

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 
 /// A shell in a terminal of its own, made by `script`, and what its screen shows.
 final class Terminal: @unchecked Sendable {

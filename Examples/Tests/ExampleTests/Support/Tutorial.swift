@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 
 /// The steps of a tutorial that show a file.
 struct Tutorial {

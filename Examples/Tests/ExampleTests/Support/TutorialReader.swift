@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ExampleSupport
 
 /// Somebody who follows the tutorials: a folder with a program, and terminals.
 final class TutorialReader {

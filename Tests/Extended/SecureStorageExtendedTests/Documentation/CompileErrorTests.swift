@@ -50,6 +50,21 @@
             check(Self.wrongSnippets.count, equals: 4)
         }
 
+        // A block that returns true is rolled back.
+        @Test func `what an update returns does not say whether its transaction is rolled back`()
+            throws
+        {
+            let refusal = try compile(
+                """
+                try await queue.inExclusiveTransaction { db in
+                    try db.update("note", ["text": "x"], where: ["id": 1])
+                }
+                """)
+            check(refusal.status != 0)
+            check(refusal.errors.contains("'Int'"), "\(refusal.errors)")
+            check(refusal.errors.contains("'Bool'"), "\(refusal.errors)")
+        }
+
         @Test(arguments: wrongSnippets)
         func `the compiler refuses each wrong example for the stated reason`(
             _ snippet: String
