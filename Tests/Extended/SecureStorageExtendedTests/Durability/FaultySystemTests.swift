@@ -30,14 +30,16 @@ import TestSupport
             try require(compiler.status == 0, "\(compiler.errors)")
 
             let program = try require(Self.program)
-            var workloads = ["move with log and salt", "create with a header"]
+            var workloads = [
+                "move with log and salt", "create with a header", "judge a file and its log",
+            ]
             if Self.step > 0 {
                 let list = try ChildProcess(program, ["list"])
                 workloads = Campaign.part(of: list.output.split(separator: "\n").map(String.init))
             }
             let campaign = try ChildProcess(
                 program,
-                ["campaign", library, "\(Self.step > 0 ? Self.step : 23)"]
+                ["campaign", library, "\(Self.step > 0 ? Self.step : 41)"]
                     + workloads,
                 environment: ["TMPDIR": Self.fastDirectory])
 
