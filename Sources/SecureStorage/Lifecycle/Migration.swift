@@ -68,7 +68,8 @@ struct Migration {
         // empty one of a program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
         try file.removeFile("-journal")
         return try file.make(
-            incomplete: file.failure("the new file could not be completed: the disk has failed, or is full")
+            incomplete: file.failure(
+                "the new file could not be completed: the disk has failed, or is full")
         ) { draft in
             _ = try NewContent(
                 draft: draft, key: newKey ?? key, cipher: cipher, logger: source.logger

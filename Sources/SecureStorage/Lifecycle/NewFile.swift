@@ -47,7 +47,8 @@ struct NewFile {
         _ fill: (DatabaseFile) throws -> R, _ publish: (DatabaseFile) throws -> Void
     ) throws -> R {
         try target.make(
-            incomplete: target.failure("it could not be completed: the disk has failed, or is full"), fill
+            incomplete: target.failure(
+                "it could not be completed: the disk has failed, or is full"), fill
         ) { draft, result in
             try publish(draft)
             return result

@@ -98,7 +98,7 @@ struct Salvage {
                 !kind.isTable
                 && damagedIndexes.contains { $0 == nil || $0 == rows.first?.values?.count }
             if mayBeAnIndex, candidates.isEmpty, isWhole { return true }
-            if isSure, candidates.count == 1, !mayBeAnIndex {
+            if isSure, candidates.count == 1, !mayBeAnIndex, !tree.isUncommitted(number) {
                 for row in rows { try candidates[0].insert(row) }
             } else {
                 if lost == nil { lost = try LostAndFound(tree.header.encoding, on: target) }

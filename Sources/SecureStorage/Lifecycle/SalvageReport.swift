@@ -14,6 +14,10 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
         /// known.
         public internal(set) var pagesLost = 0
 
+        /// The number of saved rows that may be of a transaction that never committed, since the
+        /// journal that would undo it is damaged.
+        public internal(set) var rowsUncertain = 0
+
         /// Whether the whole table was read.
         public var isWhole: Bool { rowsLost == 0 && pagesLost == 0 }
     }
@@ -54,6 +58,8 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
                 + (table.rowsLost > 0 ? ", \(table.rowsLost) lost" : "")
                 + (table.pagesLost > 0
                     ? ", \(table.pagesLost) \(table.pagesLost == 1 ? "page" : "pages") lost" : "")
+                + (table.rowsUncertain > 0
+                    ? ", \(table.rowsUncertain) perhaps never committed" : "")
         }
         let lost = unassignedRowsLost > 0 ? ", \(unassignedRowsLost) lost" : ""
         let found =

@@ -126,6 +126,7 @@ final class SalvagedTable {
             try statement.bind(stored: bound, encoding)
             try statement.run()
             outcome.rowsSaved += 1
+            if !row.isCommitted { outcome.rowsUncertain += 1 }
         } catch SecureStorageError.backingStoreError(let code, _)
             where [19, 20].contains(code)
         {

@@ -14,6 +14,11 @@ extension SecureDatabaseStore {
     /// damaged, the structure of the file is broken: the new file has what could be read, and
     /// ``SalvageReport/isWhole`` is false.
     ///
+    /// If a transaction was interrupted and its journal is damaged, the transaction cannot be undone.
+    /// Pages whose original the journal still has are saved as they were before it. Rows of pages
+    /// that it is known to have changed are put into `lost_and_found`; those of all others may be
+    /// of the transaction, too, and are counted (``SalvageReport/Table/rowsUncertain``).
+    ///
     /// Two cases cannot be salvaged: a damaged salt (the first 16 bytes), and a key that is not the
     /// file's.
     ///
@@ -51,6 +56,7 @@ extension SecureDatabaseStore {
         let outcome = try Examination(scan: scan).run {
             try progress(FileProgress(0, of: $0.total))
         }
+        let unfinished = try UnfinishedTransaction(path, view, scan.cipher)
         return try NewFile(at: url, replacing: replacing).make(timeout: .seconds(5)) { draft in
             let file = NewContent(
                 draft: draft, key: targetKey, cipher: cipher,
@@ -61,7 +67,8 @@ extension SecureDatabaseStore {
                 var done = 0
                 let total = outcome.damaged.count + outcome.pageCount / 10
                 return try Salvage(
-                    tree: TreeReader(view: view, cipher: scan.cipher), target: target
+                    tree: TreeReader(view: view, cipher: scan.cipher, unfinished: unfinished),
+                    target: target
                 ).run {
                     done += $0
                     try progress(FileProgress(min(done, total), of: total).asFirstHalf)
@@ -75,17 +82,21 @@ extension SecureDatabaseStore {
             }
             report.damagedPages =
                 (outcome.damaged.numbers.map(Int.init) + outcome.missing).sorted()
-            if report.damagedPages.isEmpty, !report.isComplete {
+            if report.damagedPages.isEmpty, !report.isComplete, unfinished == nil {
                 report.problems.append(
                     "every page is as it was written, so the structure of the file is broken or not "
                         + "supported: keep the old file")
             }
-            // The state before the affected transactions cannot be distinguished from the one after
-            // them.
             let log = LogExamination(path: path, cipher: scan.cipher, syncsCommits: true)
             let journal = JournalExamination(path: path, cipher: scan.cipher)
             report.problems += try [journal.damage()?.description, log.damage()?.description]
                 .compactMap { $0 }
+            if unfinished != nil {
+                report.problems.append(
+                    "what was written last never committed, and its journal, which would undo it, is "
+                        + "damaged: rows of pages that the journal still names are in lost_and_found, and the "
+                        + "others that may be of it are counted for each table")
+            }
             return report
         }
     }

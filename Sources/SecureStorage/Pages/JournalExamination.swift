@@ -19,7 +19,8 @@ struct JournalExamination {
 
     private func look() throws -> JournalDamage? {
         guard let journal = try RollbackJournal(of: path, pageSize: pageSize) else {
-            return try endedInFirstByteOnly() ? Self.damage("its header is not as it was written") : nil
+            return try endedInFirstByteOnly()
+                ? Self.damage("its header is not as it was written") : nil
         }
         let file = try RawFile(path)
         guard let header = journal.header, !journal.segments.isEmpty else {

@@ -68,7 +68,9 @@ struct PageView: Sendable {
         private(set) var isLogFollowed = false
 
         init(_ path: String, pageSize: Int) throws {
-            if let journal = try RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
+            if let journal = try RollbackJournal(of: path, pageSize: pageSize),
+                journal.header != nil
+            {
                 content = journal.content
                 offsets = journal.offsets
                 source = .journal(pages: offsets.count)
@@ -120,6 +122,9 @@ struct PageView: Sendable {
     func holds(_ number: UInt32) -> Bool {
         number > 0 && (Int(number) <= fileSize / pageSize || offsets[number] != nil)
     }
+
+    /// Whether a page is read from the log or the journal.
+    func isOverlaid(_ number: UInt32) -> Bool { offsets[number] != nil }
 
     /// Returns the next pages in a row, at `number` or after it, of which something is stored; nil
     /// for none.

@@ -9,6 +9,8 @@ final class TreeReader {
     private let cipher: PageCipher
     let header: DatabaseHeader
     private let usableSize: Int
+    /// Pages that it has changed count as damaged ones of a tree.
+    private let unfinished: UnfinishedTransaction?
 
     /// Pages that a tree, one of its long records or the list of free pages leads to.
     private var claimed = PageSet()
@@ -25,6 +27,8 @@ final class TreeReader {
         let rowID: Int64?
         /// The values; nil when they cannot be read to the end.
         let values: [StoredValue]?
+        /// Whether no page of the row can be of a transaction that never committed.
+        var isCommitted = true
     }
 
     /// A place where a tree has lost a page: rows whose ids are above one and not above the other.
@@ -39,9 +43,10 @@ final class TreeReader {
         }
     }
 
-    init(view: PageView, cipher: PageCipher) throws {
+    init(view: PageView, cipher: PageCipher, unfinished: UnfinishedTransaction? = nil) throws {
         self.view = view
         self.cipher = cipher
+        self.unfinished = unfinished
         let first = try Self.content(1, view, cipher)
         if let header = first.flatMap({ DatabaseHeader($0, cipher.format) }) {
             self.header = header
@@ -81,6 +86,9 @@ final class TreeReader {
         try content(number).flatMap { BTreePage($0, number: number, usableSize: usableSize) }
     }
 
+    /// Whether a transaction that never committed has changed the page.
+    func isUncommitted(_ number: UInt32) -> Bool { unfinished?.hasChanged(number) == true }
+
     private static func number(_ page: [UInt8], _ offset: Int) -> UInt32 {
         page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -91,7 +99,9 @@ final class TreeReader {
     func claim(_ root: UInt32) throws { try claim(root, depth: 0) }
 
     private func claim(_ number: UInt32, depth: Int) throws {
-        guard depth < Self.deepest, take(number), let page = try page(number) else { return }
+        guard depth < Self.deepest, take(number), !isUncommitted(number),
+            let page = try page(number)
+        else { return }
         for index in 0..<page.header.cellCount {
             guard let cell = page.cell(index) else { continue }
             if let child = cell.leftChild { try claim(child, depth: depth + 1) }
@@ -154,7 +164,7 @@ final class TreeReader {
         _ row: (Row) throws -> Void
     ) throws {
         guard depth < Self.deepest, !disputed.contains(number), !read.contains(number),
-            let page = try page(number),
+            !isUncommitted(number), let page = try page(number),
             page.header.kind.isTable == isTable ?? page.header.kind.isTable,
             belongs(page, in: range)
         else {
@@ -177,7 +187,8 @@ final class TreeReader {
                 above = cell.rowID ?? above
             }
             if kind != .tableInterior {
-                try row(self.row(cell) { !disputed.contains($0) && claimed.contains($0) })
+                try row(
+                    self.row(cell, on: number) { !disputed.contains($0) && claimed.contains($0) })
             }
         }
         if let child = page.rightChild {
@@ -199,14 +210,15 @@ final class TreeReader {
 
     /// Reads a record to its end; `isOurs` says which pages can be its own.
     private func row(
-        _ cell: BTreePage.Cell, isInTree: Bool = true, _ isOurs: (UInt32) -> Bool
+        _ cell: BTreePage.Cell, on page: UInt32, isInTree: Bool = true, _ isOurs: (UInt32) -> Bool
     ) throws -> Row {
         let lost = Row(rowID: cell.rowID, values: nil)
         var record = Array(cell.local)
         var next = cell.overflow
         var chain: [UInt32] = []
         while let number = next {
-            guard record.count < cell.payloadSize, isOurs(number), let page = try content(number)
+            guard record.count < cell.payloadSize, isOurs(number),
+                isUncommitted(number) == isUncommitted(page), let page = try content(number)
             else { return lost }
             chain.append(number)
             let count = min(usableSize - 4, cell.payloadSize - record.count)
@@ -218,7 +230,8 @@ final class TreeReader {
         }
         // The pages of an orphan's record may be the next orphan.
         if isInTree { for number in chain { read.insert(number) } }
-        return Row(rowID: cell.rowID, values: values)
+        let isCommitted = unfinished.map { !([page] + chain).contains(where: $0.mayHaveChanged) }
+        return Row(rowID: cell.rowID, values: values, isCommitted: isCommitted ?? true)
     }
 
     /// Returns the page in which a long record continues after this one.
@@ -256,7 +269,7 @@ final class TreeReader {
             let isClaimed = claimed.contains(orphan)
             let rows = try (0..<page.header.cellCount).map { index -> Row in
                 guard let cell = page.cell(index) else { return Row(rowID: nil, values: nil) }
-                return try row(cell, isInTree: false) {
+                return try row(cell, on: orphan, isInTree: false) {
                     !read.contains($0) && claimed.contains($0) == isClaimed
                         && !(isClaimed ? disputed : shared).contains($0)
                 }

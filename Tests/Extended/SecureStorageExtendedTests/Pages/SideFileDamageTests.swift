@@ -238,6 +238,52 @@ struct SideFileDamageTests {
         }
     }
 
+    @Test(arguments: ["delete", "truncate", "persist"])
+    func
+        `salvage keeps apart what an interrupted transaction has changed, and counts what it may have`(
+            _ mode: String
+        ) throws
+    {
+        let state = try DamagedState.spilledJournal(mode)
+        let size = try require(state.files["-journal"]).count
+        let committed = Set(try require(state.committed.last))
+        var kinds: Set<String> = []
+        for damage in 0..<12 {
+            let damaged = changed(state, "-journal") { journal in
+                // Cut, or another checksum of a record: the first one begins after a sector.
+                if damage < 6 {
+                    journal = journal.prefix(1100 + damage * (size - 1100) / 6)
+                } else {
+                    journal[512 + (damage - 5) * (4 + DamagedState.pageSize + 4) - 1] ^= 1
+                }
+            }
+            // Without its last part, a journal cannot be told from one that was whole.
+            guard try look(at: damaged).error != nil else { continue }
+            let path = try damaged.lay()
+            let target = try TemporaryDatabase(name: "saved.db")
+            defer {
+                try? FileManager.default.removeItem(
+                    atPath: (path as NSString).deletingLastPathComponent)
+            }
+            let report = try SecureDatabaseStore.salvage(
+                at: URL(fileURLWithPath: path), key: Self.key,
+                cipher: DamagedState.configuration().cipher, to: target.url)
+            let db = SecureDatabaseStore(
+                fullDatabasePath: target.path, configuration: DamagedState.configuration())
+            try db.open(with: TemporaryDatabase.key)
+            let saved = try db.strings(DamagedState.rows).compactMap { $0 }
+            let table = try require(report.tables.first)
+            let strange = saved.count { !committed.contains($0) }
+            check(strange <= table.rowsUncertain, "\(damage): \(strange) of \(report)")
+            let isSaid = report.problems.contains { $0.contains("never committed") }
+            check(isSaid || strange == 0, "\(damage): \(report)")
+            if strange > 0 { kinds.insert("counted") }
+            if report.unassignedRows > 0 { kinds.insert("apart") }
+            db.close()
+        }
+        check(kinds.isSuperset(of: ["counted", "apart"]), "\(kinds)")
+    }
+
     @Test func `a finished journal and one that was just begun are not damage`() throws {
         let state = try DamagedState.atRest()
         let journal = try require(DamagedState.spilledJournal("persist").files["-journal"])

@@ -107,6 +107,11 @@ import TestSupport
             check(error?.code, equals: 7)
             check(error?.description.contains("Read-only file system"), equals: true)
             vault.lock()
+            let new = dataVaultError {
+                _ = try container.create(id: "new", password: "P4sSw0rD1")
+            }
+            check(new?.code, equals: 7)
+            check(new?.description.contains("Read-only file system"), equals: true)
         }
     }
 #endif
