@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-// Workloads that read and judge a sound file: after a failing call, none may say that it is damaged.
+// Workloads that judge a sound file: after a failing call, none may say that it is damaged.
 
 extension Workload {
     /// A finding that is not true of the file.

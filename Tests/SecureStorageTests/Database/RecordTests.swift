@@ -100,7 +100,8 @@ struct RecordTests {
         try db.insert(contentsOf: [Note](), into: "note")
     }
 
-    @Test func `an update sets every column but the key, and counts the rows that have it`() throws {
+    @Test func `an update sets every column but the key, and counts the rows that have it`() throws
+    {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         var note = Self.note
