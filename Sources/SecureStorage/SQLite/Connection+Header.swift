@@ -11,8 +11,8 @@ extension Connection {
         var bytes = [UInt8](repeating: 0, count: count)
         try withFile { file, methods in
             let code = methods.xRead(file, &bytes, Int32(bytes.count), 0)
-            // A shorter file reads as zeros, which the proof of the key refuses. The extended code is
-            // a macro that Swift does not import.
+            // A shorter file reads as zeros, which the proof of the key refuses. The extended code
+            // is a macro that Swift does not import.
             let shortRead = SQLITE_IOERR | 2 << 8
             if code != shortRead { try check(code) }
         }
