@@ -18,9 +18,9 @@ extension SecureDatabaseResultSet {
     /// - Returns: The decoded row.
     /// - Throws: `.typeConversionFailed` when a value does not fit its property, including NULL for
     ///   a non-optional one; `.backingStoreError` with code `.range` for a missing column (the
-    ///   message lists the existing ones), code `.misuse` when no row is current, or several columns
-    ///   have the name of a property; `.closed`; any other error thrown by an `init(from:)` of the
-    ///   app.
+    ///   message lists the existing ones), code `.misuse` when no row is current, or when several
+    ///   columns have the name of a property; `.closed`; any other error that an `init(from:)` of
+    ///   the app throws.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self,
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970

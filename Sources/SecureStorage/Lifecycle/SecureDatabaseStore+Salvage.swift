@@ -14,10 +14,10 @@ extension SecureDatabaseStore {
     /// damaged, the structure of the file is broken: the new file has what could be read, and
     /// ``SalvageReport/isWhole`` is false.
     ///
-    /// If a transaction was interrupted and its journal is damaged, the transaction cannot be undone.
-    /// Pages whose original the journal still has are saved as they were before it. Rows of pages
-    /// that it is known to have changed are put into `lost_and_found`; those of all others may be
-    /// of the transaction, too, and are counted (``SalvageReport/Table/rowsUncertain``).
+    /// If a transaction was interrupted and its journal is damaged, it cannot be undone. Pages
+    /// whose original the journal still has are saved as they were before it. Rows of pages that it
+    /// is known to have changed are put into `lost_and_found`; those of all others may be of the
+    /// transaction, too, and are counted (``SalvageReport/Table/rowsUncertain``).
     ///
     /// Two cases cannot be salvaged: a damaged salt (the first 16 bytes), and a key that is not the
     /// file's.

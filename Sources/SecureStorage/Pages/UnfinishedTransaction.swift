@@ -1,5 +1,5 @@
-/// What a transaction may have changed that never committed, and whose journal is damaged, so that it
-/// cannot be undone.
+/// What a transaction may have changed that never committed and cannot be undone, since its journal
+/// is damaged.
 ///
 /// The originals that can still be read are laid over the file. Every other page may be of the
 /// transaction.
