@@ -1,9 +1,11 @@
 /// The rows of a query, read one at a time.
 ///
 /// ```swift
-/// let rs = try db.executeQuery("SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
+/// let rs = try db.executeQuery("SELECT id, text, at FROM note")
 /// while try rs.next() {
-///     print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnName: "text") ?? "")
+///     let id = try rs.value(forColumnName: "id", as: Int64.self)
+///     let text = try rs.value(forColumnName: "text", as: String.self)
+///     print(id ?? 0, text ?? "", rs["at"] ?? .null)
 /// }
 /// ```
 ///

@@ -24,10 +24,10 @@ struct DocumentedSnippets {
         try db.executeUpdate(
             "INSERT INTO note (text, at) VALUES (?, ?)", values: ["buy milk", Date()])
 
-        let rs = try db.executeQuery("SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
-        while try rs.next() {
-            print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnName: "text") ?? "")
+        let notes = try db.fetchAll("SELECT id, text FROM note WHERE text LIKE ?", "%milk%") {
+            (id: Int64, text: String) in "\(id): \(text)"
         }
+        print(notes)
         db.close()
         // end
         check(!db.isOpen())
@@ -296,7 +296,8 @@ struct DocumentedSnippets {
             let rs = try db.executeQuery("SELECT id, text, at FROM note")
             while try rs.next() {
                 let id = try rs.value(forColumnName: "id", as: Int64.self)
-                print(id ?? 0, rs.string(forColumnName: "text") ?? "", rs["at"] ?? .null)
+                let text = try rs.value(forColumnName: "text", as: String.self)
+                print(id ?? 0, text ?? "", rs["at"] ?? .null)
             }
             // end
             check(count, equals: 1)
