@@ -160,7 +160,7 @@ let package = Package(
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [
-                "CSecureStoragePlatform", "CSecureStorageTool", "SecureStorage",
+                "CSecureStoragePlatform", "CSecureStorageTool", "SecureKeys", "SecureStorage",
                 "SecureStoragePlatform", "SecureSync",
                 .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

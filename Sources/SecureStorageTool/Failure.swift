@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureKeys
 internal import SecureStorage
 internal import SecureSync
 
@@ -60,6 +61,7 @@ struct Failure: Error {
         case let failure as Failure: self = failure
         case let error as SecureStorageError: self.init(error)
         case let error as SyncError: self.init(error)
+        case let error as KeyStoreError: self.init(error)
         case let error as CocoaError: self.init(error.localizedDescription, .access)
         default: return nil
         }
@@ -116,6 +118,16 @@ struct Failure: Error {
         }
     }
 
+    private init(_ error: KeyStoreError) {
+        let hint: String? =
+            if case .notFound = error {
+                "check --device-keys: the directory has to be the one with which this file was created or joined"
+            } else {
+                nil
+            }
+        self.init(error.description, hint: hint, .noKey)
+    }
+
     private init(_ error: SyncError) {
         switch error {
         case .invalidName(let name):
@@ -139,9 +151,11 @@ struct Failure: Error {
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",
-                hint:
-                    "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
-                    + "restores an earlier time", .damaged)
+                hint: SyncNames.isOfGroup(name)
+                    ? "\"securestorage sync verify\" lists all damage; if the store cannot be put right, "
+                        + "\"securestorage sync reset\" goes on with what the files have"
+                    : "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
+                        + "restores an earlier time", .damaged)
         case .newerFormat(let name):
             self.init(
                 "the object \"\(name)\" was written by a newer version of this program",

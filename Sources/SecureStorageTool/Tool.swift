@@ -43,7 +43,9 @@ struct Tool: ParsableCommand {
         leaveNoTraces()
         LoggingSystem.bootstrap { _ in ToolLog() }
         do {
-            var command = try parseAsRoot(Array(arguments().dropFirst()))
+            let arguments = Array(try arguments().dropFirst())
+            try requireVerb(arguments)
+            var command = try parseAsRoot(arguments)
             try command.run()
             try Output.standard.flush()
         } catch {
@@ -116,8 +118,14 @@ struct Tool: ParsableCommand {
         let message = fullMessage(for: error)
         guard code == .validationFailure else {
             let output = code.isSuccess ? Output.standard : Output.errors
-            if !message.isEmpty { try? output.write(line: message) }
-            try? output.flush()
+            do {
+                if !message.isEmpty { try output.write(line: message) }
+                try output.flush()
+            } catch {
+                guard let failure = Failure(error) else { return FailureKind.access.status }
+                failure.report()
+                return failure.status
+            }
             return code.rawValue
         }
         let prefix = "Error: "

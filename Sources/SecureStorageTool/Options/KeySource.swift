@@ -115,7 +115,7 @@ enum KeySource {
     /// outside.
     private static func take(_ name: String) throws -> SecretBytes {
         guard let value = getenv(name) else {
-            throw Failure.usage("the environment variable \(name) is not set")
+            throw Failure("the environment variable \(name) is not set", .noKey)
         }
         let length = strlen(value)
         let bytes = SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: length))

@@ -106,6 +106,19 @@ extension ShellSession {
             guard !isOnce, !replaces else { throw Self.wrong(command) }
             return try endRedirection()
         }
+        // In other shells these are a program and an option, and no names of files.
+        guard !path.hasPrefix("|") else {
+            throw Failure.usage(
+                "\(command.name) writes into a file, and starts no program",
+                hint:
+                    "results that are longer than the screen are paged, and \"securestorage query\" can "
+                    + "be piped")
+        }
+        guard !path.hasPrefix("-") else {
+            throw Failure.usage(
+                "\(command.name) has no option \(path)",
+                hint: "a file of that name is \"./\(path)\"")
+        }
         try redirect(to: Self.expanded(path), replacing: replaces, once: isOnce)
     }
 

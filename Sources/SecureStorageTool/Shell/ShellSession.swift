@@ -9,6 +9,8 @@ final class ShellSession {
     }
 
     static let prompt = "securestorage> "
+    /// While a transaction is open.
+    static let transactionPrompt = "securestorage*> "
     static let continuation = "          ...> "
 
     let store: SecureDatabaseStore
@@ -42,7 +44,6 @@ final class ShellSession {
     func run(_ lines: any LineSource) throws {
         if isInteractive { for entry in history.entries { lines.remember(entry) } }
         while true {
-            let prompt = statements.isInStatement ? Self.continuation : Self.prompt
             switch try lines.next(prompt: prompt) {
             case .end: return try end()
             case .interrupted:
@@ -70,6 +71,11 @@ final class ShellSession {
                 }
             }
         }
+    }
+
+    private var prompt: String {
+        guard !statements.isInStatement else { return Self.continuation }
+        return (try? store.isInTransaction()) == true ? Self.transactionPrompt : Self.prompt
     }
 
     /// Handles the rest at the end of the input; a script's last statement needs no semicolon.

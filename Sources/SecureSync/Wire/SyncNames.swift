@@ -56,6 +56,16 @@ package enum SyncNames {
     /// The beginning of the names of the group's snapshots.
     package static func snapshots(group: Data) -> String { "\(hex(group))/s/" }
 
+    /// Whether an object is one of a group, by its name: all begin with the group's 16 bytes in
+    /// hexadecimal digits.
+    package static func isOfGroup(_ name: String) -> Bool {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count > 1 && parts[0].utf8.count == 32
+            && parts[0].utf8.allSatisfy { byte in
+                (48...57).contains(byte) || (97...102).contains(byte)
+            }
+    }
+
     /// The mark that is set after something was stored.
     package static func mark(group: Data) -> String { "\(hex(group))/w" }
 

@@ -149,7 +149,7 @@ struct KeyTests {
     @Test func `wrong use of key options ends with status 2`() throws {
         try make()
         for options in [
-            "--key-file sesame --key-env KEY", "--key-env NONE", "--key-fd x", "--key sesame",
+            "--key-file sesame --key-env KEY", "--key-fd x", "--key sesame",
             "< /dev/null",
         ] {
             // In a new session, which has no terminal.
@@ -157,6 +157,13 @@ struct KeyTests {
             check(program.status, equals: 2, "\(options): \(program.errors)")
             check(program.errors.hasPrefix("securestorage: "))
         }
+    }
+
+    @Test func `a variable that is not set is a key that cannot be read`() throws {
+        try make()
+        let program = try workspace.shell("\(query) --key-env NONE")
+        check(program.status, equals: 17)
+        check(program.errors.contains("NONE is not set"))
     }
 
     @Test func `a raw key is 64 or 96 hex digits`() throws {

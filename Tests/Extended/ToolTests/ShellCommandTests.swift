@@ -180,6 +180,11 @@ struct ShellCommandTests {
         try expectFailure(
             ".output none/rows", 14, "\"none/rows\" cannot be created: No such file or directory")
         try expectFailure(".once", 2, "usage: .once [--force] FILE")
+        // Programs and options of other shells.
+        try expectFailure(".output |less", 2, ".output writes into a file, and starts no program")
+        try expectFailure(
+            ".once -e", 2, ".once has no option -e\nhint: a file of that name is \"./-e\"")
+        check(!workspace.exists("|less") && !workspace.exists("-e"))
         try check(workspace.read("rows"), equals: Data("mine".utf8))
         let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
         check(program.status, equals: 0)

@@ -32,6 +32,17 @@ struct ShellTests {
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `the prompt shows an open transaction`() throws {
+        let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        terminal.type("BEGIN;")
+        try terminal.expect("securestorage*> ")
+        terminal.type("ROLLBACK;")
+        try terminal.expect("securestorage> ")
+        try terminal.leave()
+    }
+
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
     func `Ctrl-C discards the statement that is being typed`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")

@@ -75,6 +75,35 @@ struct SyncTests {
         check(lines[6].contains("light"))
     }
 
+    @Test func `device keys that are missing, or open to others, have a status and advice`() throws
+    {
+        let program = try run(
+            """
+            form > /dev/null
+            securestorage sync run a.db --once --store store --device-keys others $key; echo "status $?"
+            securestorage sync members a.db --store store --device-keys others --json $key; echo "status $?"
+            mkdir open; chmod 777 open
+            securestorage sync run a.db --once --store store --device-keys open $key; echo "status $?"
+            """)
+        let statuses = program.text.split(separator: "\n").filter { $0.hasPrefix("status ") }
+        check(statuses, equals: ["status 17", "status 17", "status 17"])
+        check(program.errors.contains("hint: check --device-keys"), "\(program.errors)")
+        check(program.errors.contains("\"code\":\"no-key\""), "\(program.errors)")
+        check(program.errors.contains("is open to others"), "\(program.errors)")
+    }
+
+    @Test func `a damaged object of a group is reported with the verbs of sync`() throws {
+        let program = try run(
+            """
+            form > /dev/null
+            object=$(find store -type f -path '*/d/*' | sort | tail -1)
+            printf x >> "$object"
+            securestorage sync verify a.db --store store --device-keys keys-a $key; echo "status $?"
+            """)
+        check(program.text.contains("status 7"), "\(program.text) \(program.errors)")
+        check(!program.errors.contains("mirror-verify"), "\(program.errors)")
+    }
+
     @Test func `what both have changed is listed, and forgotten when asked`() throws {
         let program = try run(
             """

@@ -36,6 +36,39 @@ struct UsageTests {
         check(program.status == 0 && program.errors == "" && program.text.contains("EXAMPLES"))
     }
 
+    @Test(
+        arguments: [
+            ("qurey a.db", "did you mean \"query\"?"), ("shel", "did you mean \"shell\"?"),
+            ("mirror-lgo", "did you mean \"mirror-log\"?"),
+            ("a.db", "securestorage --help lists them"),
+        ])
+    func `a mistyped verb is refused, and the nearest one named`(
+        _ arguments: String, _ hint: String
+    )
+        throws
+    {
+        let program = try workspace.shell("securestorage \(arguments)")
+        check(program.status, equals: 2)
+        check(program.errors.contains("hint: " + hint), "\(program.errors)")
+    }
+
+    @Test func `the distance of two words counts letters, and swapped ones once`() {
+        for (one, other, distance) in [
+            ("", "", 0), ("", "ab", 2), ("verify", "verify", 0), ("verfiy", "verify", 1),
+            ("verif", "verify", 1), ("xverify", "verify", 1), ("vexify", "verify", 1),
+            ("query", "rekey", 4),
+        ] {
+            check(Tool.distance(one, other), equals: distance, "\(one) \(other)")
+            check(Tool.distance(other, one), equals: distance, "\(other) \(one)")
+        }
+    }
+
+    @Test func `help that cannot be written is a failure`() throws {
+        let program = try workspace.shell("securestorage --help > /dev/full")
+        check(program.status, equals: 14)
+        check(program.errors.contains("No space left"), "\(program.errors)")
+    }
+
     @Test(arguments: [
         "--nonsense", "nonsense", "query", "query a.db", "info a.db b.db", "browse", "browse a.db",
         "import a.db",
