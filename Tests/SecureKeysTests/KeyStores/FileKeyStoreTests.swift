@@ -231,6 +231,18 @@ struct FileKeyStoreTests {
         }
     }
 
+    @Test func `a private file in the place of the directory is refused as no directory`() throws {
+        let url = folder.url.appendingPathComponent("file")
+        try Data().write(to: url)
+        chmod(url.path, 0o600)
+        let error = try require(
+            #expect(throws: KeyStoreError.self) {
+                _ = try FileKeyStore(directory: url).read("a")
+            })
+        check("\(error)".contains("cannot open the directory"), "\(error)")
+        check("\(error)".contains("Not a directory"), "\(error)")
+    }
+
     @Test func `other files in the directory are left alone`() throws {
         for name in ["notes.txt", "x.key", ".hidden", String(repeating: "g", count: 64) + ".key"] {
             try Data("other".utf8).write(to: folder.url.appendingPathComponent(name))
