@@ -74,6 +74,14 @@ struct BTreePageTests {
         check(tree.isTiled)
     }
 
+    @Test func `a gap has the row ids above its first one, up to its last one`() {
+        let gap = TreeReader.Gap(above: 5, upTo: 7)
+        check([5, 6, 7, 8].map { gap.holds([$0]) }, equals: [false, true, true, false])
+        check(gap.holds([]))
+        check(!gap.holds([6, 8]))
+        check(TreeReader.Gap().holds([.min, .max]))
+    }
+
     // MARK: - The whole page
 
     /// A page with a free block, and the offset of its header.

@@ -16,6 +16,12 @@ struct S3AddressTests {
             region: region, style: style)
     }
 
+    @Test func `the name of a bucket has at most 255 bytes`() throws {
+        let name = String(repeating: "b", count: 255)
+        try check(address("http://127.0.0.1:9000", name).bucket, equals: name)
+        #expect(throws: SyncError.self) { try address("http://127.0.0.1:9000", name + "b") }
+    }
+
     @Test func `the bucket is in the host or the path`() throws {
         for (address, url) in [
             (try address(nil), "https://bucket.s3.eu-central-1.amazonaws.com/n"),
