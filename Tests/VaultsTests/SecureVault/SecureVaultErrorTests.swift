@@ -24,6 +24,20 @@ struct SecureVaultErrorTests {
         check(SecureVaultError.errorDomain, equals: "SecureVaultError")
     }
 
+    @Test(
+        arguments: [
+            (-25299, "the entry already exists (-25299)"), (-25293, "it refused access"),
+            (-26275, "an entry is damaged"), (-25298, "status -25298"),
+        ] as [(Int32, String)])
+    func `a keychain's status is explained in words`(_ status: Int32, _ text: String) {
+        for error in [
+            SecureVaultError.keystoreReadError(status: status),
+            .keystoreUpdateError(status: status),
+        ] {
+            check(error.description.contains(": " + text), "\(error)")
+        }
+    }
+
     @Test func `an error says what to do and prints nothing of a foreign cause`() {
         for error in Self.all {
             var dumped = ""
