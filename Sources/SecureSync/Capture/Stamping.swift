@@ -69,6 +69,8 @@ struct Stamping {
         var hasInsertion = false
         var hasDeletion = false
         var isPerhapsReplaced = false
+        /// The time of the last insertion, in milliseconds.
+        var insertedAt: Int64 = 0
         /// The time of the last mark of any kind, in milliseconds.
         var at: Int64 = 0
         /// When each column was last changed, by its number.
@@ -78,7 +80,9 @@ struct Stamping {
 
         mutating func add(_ mask: Int64, at time: Int64) {
             switch mask {
-            case Mark.inserted: hasInsertion = true
+            case Mark.inserted:
+                hasInsertion = true
+                insertedAt = max(insertedAt, time)
             case Mark.deleted: hasDeletion = true
             case Mark.perhapsReplaced: isPerhapsReplaced = true
             default:
@@ -173,14 +177,11 @@ struct Stamping {
             guard marks.hasInsertion || marks.hasDeletion || !marks.columns.isEmpty else {
                 return nil
             }
-            let life = Stamp(time: time(marks.at, above: greatest), member: member)
-            try clocks.set(RowClock(life: life, isAlive: true), of: row.key)
-            return RowChange(
-                table: shape.name, key: row.key,
-                life: .init(stamp: life, isAlive: true, known: known?.greatest),
-                registers: shape.groups.map {
-                    .init(columns: $0, values: row.values(of: $0), stamp: life)
-                })
+            let begun = marks.hasInsertion ? marks.insertedAt : marks.at
+            let life = Stamp(time: time(begun, above: greatest), member: member)
+            return try insertion(
+                of: row, begun: begun, .init(stamp: life, isAlive: true, known: known?.greatest),
+                marks, shape, clocks)
         }
 
         var newClock = clock
@@ -202,6 +203,27 @@ struct Stamping {
         return RowChange(
             table: shape.name, key: row.key, life: .init(stamp: clock.life, isAlive: true),
             registers: registers)
+    }
+
+    /// A new life with the time of its insertion, and of each column that was written since the
+    /// time of that: whether this member has synced in between makes no difference.
+    private mutating func insertion(
+        of row: RowReader.Row, begun: Int64, _ life: RowChange.Life, _ marks: Marks,
+        _ shape: TableShape, _ clocks: ClockTable
+    ) throws -> RowChange {
+        var clock = RowClock(life: life.stamp, isAlive: true)
+        var registers: [RowChange.Register] = []
+        for group in shape.groups {
+            let numbers = group.compactMap { shape.columnNumbers[$0] }
+            var stamp = life.stamp
+            if let at = numbers.compactMap({ marks.columns[$0] }).max(), at > begun {
+                stamp = Stamp(time: time(at, above: life.stamp.time), member: member)
+                for number in numbers { clock[number] = stamp }
+            }
+            registers.append(.init(columns: group, values: row.values(of: group), stamp: stamp))
+        }
+        try clocks.set(clock, of: row.key)
+        return RowChange(table: shape.name, key: row.key, life: life, registers: registers)
     }
 }
 

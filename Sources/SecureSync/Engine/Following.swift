@@ -19,7 +19,7 @@ struct SuccessionEntering {
         if place.entered > 0 || place.former != nil {
             // It was a member, and its rows are more than what it has written.
             _ = try capture.stampAndSettle(in: db)
-            own += try capture.clockedRows(in: db)
+            own += try capture.clockedRows(in: db).map(\.withKnownBirth)
         }
         try journal.goOn()
         try journal.setChain(chain)
@@ -28,6 +28,17 @@ struct SuccessionEntering {
         try capture.setMember(keys.member, in: db)
         try journal.setPlace(place)
         try journal.addPending(own)
+    }
+}
+
+extension RowChange {
+    /// A row that others know: who has edited it since its birth knew that.
+    fileprivate var withKnownBirth: RowChange {
+        var change = self
+        for index in registers.indices where registers[index].stamp > life.stamp {
+            change.registers[index].known = life.stamp > .floor ? life.stamp : nil
+        }
+        return change
     }
 }
 

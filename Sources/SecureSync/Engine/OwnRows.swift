@@ -1,6 +1,7 @@
 /// What only this file has written, one change for each row.
 ///
-/// Nobody has seen it, so an insertion and the edits after it are one insertion.
+/// Nobody has seen it, so an insertion and the edits after it are one insertion, in which each
+/// column has the time of its last edit.
 struct OwnRows {
     private(set) var changes: [RowChange] = []
     /// The birth of a new row as long as the logs are not read: below those of all others.
@@ -44,7 +45,9 @@ struct OwnRows {
             changes[index].put(register)
         }
         if isInsertion {
-            changes[index] = Self.begun(changes[index], at: changes[index].greatestStamp)
+            for register in changes[index].registers.indices {
+                changes[index].registers[register].known = nil
+            }
         }
     }
 
@@ -53,9 +56,13 @@ struct OwnRows {
         birth == earlyStamp || births[RowPlace(change)]?.contains(birth) ?? false
     }
 
-    /// An edit has a column with another stamp; a row of a key alone is only ever inserted.
+    /// An edit has a column with another stamp, written in knowledge of the row unless that is
+    /// below the floor; a row of a key alone is only ever inserted.
     static func isInsertion(_ change: RowChange) -> Bool {
-        change.life.isAlive && change.registers.allSatisfy { $0.stamp == change.life.stamp }
+        change.life.isAlive
+            && change.registers.allSatisfy {
+                $0.stamp == change.life.stamp || $0.known == nil && change.life.stamp > .floor
+            }
     }
 
     func early(_ change: RowChange) -> RowChange { Self.begun(change, at: earlyStamp) }

@@ -49,7 +49,8 @@ package struct RowChange: Equatable, Sendable {
         package var columns: [String]
         package var values: [SQLiteValue]
         package var stamp: Stamp
-        /// The stamp that the columns had when they were written; nil if the writer knew none.
+        /// The stamp that the columns had when they were written; nil if the writer knew none, or
+        /// has inserted the row itself and told nobody before.
         package var known: Stamp?
 
         package init(

@@ -71,6 +71,13 @@ final class CapturedFile {
         return try write { try capture.stamp(in: db) }
     }
 
+    /// Sets the times of all marks of the first table: those of insertions, and of updates.
+    func setMarks(inserted: Int64, updated: Int64) throws {
+        try db.executeUpdate(
+            "UPDATE securestorage_sync_mark_1 SET at = CASE WHEN mask < 0 THEN ? ELSE ? END",
+            values: [inserted, updated])
+    }
+
     func clock(of key: SQLiteValue..., table: Int = 0) throws -> RowClock? {
         let shape = try capture.shapes(in: db)[table]
         return try ClockTable(of: shape, members: try MemberNumbers(in: db), in: db).clock(of: key)
@@ -95,7 +102,8 @@ extension MemberID {
 extension RowChange {
     /// `+ t[k] a=1` for a new life, `- t[k]` for its end, `~ t[k] a=1` for an update.
     var summary: String {
-        let isNew = life.isAlive && registers.allSatisfy { $0.stamp == life.stamp }
+        let isNew =
+            life.isAlive && registers.allSatisfy { $0.stamp == life.stamp || $0.known == nil }
         let kind = !life.isAlive ? "-" : isNew && life.stamp != .floor ? "+" : "~"
         let values = registers.flatMap { zip($0.columns, $0.values) }
             .map { "\($0)=\($1.summary)" }.sorted()

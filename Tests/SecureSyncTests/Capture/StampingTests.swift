@@ -124,8 +124,34 @@ struct StampingTests {
 
     @Test func `an insertion and updates are an insertion`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET a = 2 WHERE id = 'x'")
+        try file.setMarks(inserted: 1000, updated: 1000)
         try check(file.captured(), equals: ["+ note[x] a=2 b=1"])
         try check(file.clock(of: .text("x"))?.columns, equals: [:])
+    }
+
+    @Test func `an insertion has its own time, and a column that was written since has its own`()
+        throws
+    {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET a = 2 WHERE id = 'x'")
+        try file.setMarks(inserted: 1000, updated: 3000)
+        let change = try only(try file.stamped())
+        check(change.summary, equals: "+ note[x] a=2 b=1")
+        check(change.life.stamp.milliseconds, equals: 1000)
+        check(change.registers.map(\.columns), equals: [["a"], ["b"]])
+        check(change.registers.map(\.stamp.milliseconds), equals: [3000, 1000])
+        check(change.registers.allSatisfy { $0.known == nil })
+        let clock = try require(file.clock(of: .text("x")))
+        check(clock.life, equals: change.life.stamp)
+        check(Array(clock.columns.values), equals: [change.registers[0].stamp])
+    }
+
+    @Test func `what was written to a row before it was inserted again has no time`() throws {
+        try file.run(
+            "UPDATE note SET a = 2; DELETE FROM note; INSERT INTO note VALUES ('old', 5, 6)")
+        try file.setMarks(inserted: 3000, updated: 1000)
+        let change = try only(try file.stamped())
+        check(change.registers.allSatisfy { $0.stamp == change.life.stamp })
+        check(change.life.stamp.milliseconds, equals: 3000)
     }
 
     @Test func `a deletion and an insertion of one key begin a new life`() throws {

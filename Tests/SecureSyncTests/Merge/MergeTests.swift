@@ -19,6 +19,38 @@ struct MergeTests {
         try pair.expect("SELECT text FROM note", [])
     }
 
+    @Test func `of two insertions of a key the later one stays, whenever the other was edited`()
+        throws
+    {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 3")
+        try pair.first.setMarks(inserted: 1000, updated: 3000)
+        try pair.second.run("INSERT INTO t VALUES ('k', 2, 2)")
+        try pair.second.setMarks(inserted: 2000, updated: 2000)
+        _ = try pair.exchange()
+        try pair.expect("SELECT a || b FROM t", ["22"])
+        for file in [pair.first, pair.second] {
+            let conflicts = try file.capture.conflicts(in: file.db)
+            check(conflicts.map(\.lost.reason), equals: [.replaced])
+            check(conflicts.map(\.lost.values), equals: [[.integer(3), .integer(1)]])
+        }
+    }
+
+    @Test func `a column that was written after its row's insertion wins by its own time`() throws {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 3")
+        try pair.first.setMarks(inserted: 1000, updated: 3000)
+        let insertion = try pair.stamped(pair.first)
+        try pair.second.write {
+            _ = try pair.second.capture.apply(insertion, in: pair.second.db)
+        }
+        let clock = try require(pair.second.clock(of: .text("k")))
+        try check(clock, equals: require(pair.first.clock(of: .text("k"))))
+        check(clock.life.milliseconds, equals: 1000)
+        check(clock.greatest.milliseconds, equals: 3000)
+        try pair.expect("SELECT a || b FROM t", ["31"])
+    }
+
     @Test func `of two rows with a unique value the later one waits, and returns`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")
