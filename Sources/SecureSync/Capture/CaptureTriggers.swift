@@ -9,7 +9,7 @@ struct CaptureTriggers {
 
     /// The texts by the triggers' names, in the order of their creation.
     var texts: [(name: String, sql: String)] {
-        [insertion, deletion, keyChange] + updates + replacements + expiry + [compaction]
+        [insertion, deletion, keyChange] + updates + zeros + replacements + expiry + [compaction]
     }
 
     private func trigger(
@@ -128,6 +128,27 @@ struct CaptureTriggers {
                     "\(Bookkeeping.isCapturing)\(isNamed("NEW")) AND (\(changed.joined(separator: " OR ")))",
                 // What is put under a key may be later than its removal on another device.
                 [mark("NEW", shape.isKeyValueStore ? "\(Mark.inserted)" : mask)])
+        }
+    }
+
+    /// Updates of a floating-point zero to one, which may have another sign.
+    ///
+    /// No expression of SQL tells 0.0 from -0.0, so what sets a column from a zero to a zero counts
+    /// as a write of it. Where the column has a type, SQLite keeps no sign of a zero.
+    private var zeros: [(name: String, sql: String)] {
+        guard !shape.isKeyValueStore else { return [] }
+        return shape.groups.joined().compactMap { name in
+            guard let number = shape.columnNumbers[name],
+                reading.columns.first(where: { $0.name == name })?.keepsStorageClasses == true
+            else { return nil }
+            let isZero = ["OLD", "NEW"].map {
+                " AND typeof(\($0).\(name.sqlName)) = 'real' AND \($0).\(name.sqlName) = 0.0"
+            }.joined()
+            let word = Mark.word(of: number) << Mark.wordWidth
+            return trigger(
+                "zero_\(number)", "AFTER UPDATE OF \(name.sqlName)",
+                when: Bookkeeping.isCapturing + isNamed("NEW") + isZero,
+                [mark("NEW", "\(word + Mark.bit(of: number))")])
         }
     }
 

@@ -11,10 +11,19 @@ extension Capture {
     /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
     /// - Precondition: ``setMember(_:in:)`` was called for the file.
     package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
-        let shapes = try shapes(in: db).filter {
+        try stampMarks(in: db).changes
+    }
+
+    /// As ``stamp(in:)``, and finds the rows that have been left without their parents.
+    func stampMarks(
+        in db: SecureDatabaseStore
+    ) throws -> (changes: [RowChange], orphans: [Orphans.Row]) {
+        let all = try shapes(in: db)
+        let shapes = try all.filter {
             try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM main.\($0.markTable))") == 1
         }
-        guard !shapes.isEmpty else { return [] }
+        guard !shapes.isEmpty else { return ([], []) }
+        let orphans = try Orphans(of: all, in: db).marked()
         guard let member = try member(in: db) else {
             preconditionFailure("rows are stamped for a member; set it first")
         }
@@ -36,7 +45,7 @@ extension Capture {
                 values: [Bookkeeping.compactionLimit, shape.number])
         }
         try noteTime(stamping.last, in: db)
-        return changes
+        return (changes, orphans)
     }
 }
 

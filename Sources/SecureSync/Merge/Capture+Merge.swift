@@ -26,14 +26,20 @@ extension Capture {
     /// Stamps what the app has written, and looks at what that may have let in or kept out; in a
     /// write transaction.
     ///
+    /// A row whose parent is missing is held back here as it is elsewhere: not every program has
+    /// SQLite check foreign keys.
+    ///
     /// Rows that wait are looked at only when nothing waits for a stamp: what is written to a row
     /// in the meantime is not captured, and would take the app's last write with it.
     ///
     /// - Returns: As ``stamp(in:)``.
     package func stampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
-        let changes = try stamp(in: db)
-        if !changes.isEmpty, try !ParkedRows(db: db).tables().isEmpty {
-            _ = try merging(in: db) { try $0.note(changes) }
+        let (changes, orphans) = try stampMarks(in: db)
+        if !changes.isEmpty, try !orphans.isEmpty || !ParkedRows(db: db).tables().isEmpty {
+            _ = try merging(in: db) {
+                try $0.note(changes)
+                try $0.note(orphans)
+            }
         }
         _ = try takeUpLater(in: db)
         return changes
@@ -63,6 +69,8 @@ extension Capture {
         }
         try removeAllClocks(in: db)
         try settleAll(in: db)
+        let orphans = try Orphans(of: shapes(in: db), in: db).all()
+        if !orphans.isEmpty { _ = try merging(in: db) { try $0.note(orphans) } }
     }
 
     private func merging(

@@ -194,6 +194,14 @@ final class Merger {
         }
     }
 
+    /// Has rows looked at whose parents may be missing.
+    func note(_ orphans: [Orphans.Row]) throws {
+        for orphan in orphans {
+            guard let table = names[orphan.table.sqlNameKey] else { continue }
+            settlement.note(try settlement.rows.row(table, orphan.key))
+        }
+    }
+
     private func noteParked(of table: MergedTable, isAnew: Bool = false) throws {
         for key in try settlement.rows.parked.keys(of: table.shape.number) {
             guard let values = key.values(), values.count == table.keyCount else { continue }

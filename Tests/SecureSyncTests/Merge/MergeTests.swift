@@ -51,6 +51,28 @@ struct MergeTests {
         try pair.expect("SELECT a || b FROM t", ["31"])
     }
 
+    @Test func `the sign of a zero reaches the others`() throws {
+        let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)", ["t"])
+        try pair.first.run("INSERT INTO t VALUES ('k', 0.0, 1)")
+        _ = try pair.exchange()
+        for zero in [-0.0, 0.0] {
+            try pair.first.db.executeUpdate("UPDATE t SET a = ?", values: [zero])
+            _ = try pair.exchange()
+            for file in [pair.first, pair.second] {
+                let shape = try file.capture.shapes(in: file.db)[0]
+                let row = try RowReader(shape, in: file.db).row(of: [.text("k")])
+                guard case .real(let value) = try require(row?.columns["a"]) else {
+                    Issue.record("it is no floating-point number")
+                    continue
+                }
+                check(value.sign, equals: zero.sign)
+            }
+        }
+        // Only what sets the column.
+        try pair.first.run("UPDATE t SET b = 2")
+        try check(pair.first.captured(), equals: ["~ t[k] b=2"])
+    }
+
     @Test func `of two rows with a unique value the later one waits, and returns`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")

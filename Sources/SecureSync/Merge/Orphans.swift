@@ -1,0 +1,121 @@
+import SecureStorage
+
+/// Rows of the file whose parents are missing: a program has written them that does not have SQLite
+/// check foreign keys, as is SQLite's default.
+struct Orphans {
+    let shapes: [TableShape]
+    let db: SecureDatabaseStore
+
+    struct Row {
+        var table: String
+        var key: [SQLiteValue]
+    }
+
+    private struct Reference {
+        var child: TableShape
+        var parent: TableShape
+        var foreignKey: TableShape.ForeignKey
+
+        /// Of a child `t`.
+        var isMissing: String {
+            let isSet = foreignKey.columns.map { "t.\($0.sqlName) IS NOT NULL" }
+            return isSet.joined(separator: " AND ")
+                + " AND NOT EXISTS (SELECT 1 FROM main.\(parent.table.sqlName) AS p WHERE "
+                + pairs.map { "p.\($1.sqlName) = t.\($0.sqlName)" }.joined(separator: " AND ")
+                + ")"
+        }
+
+        /// The columns of the child, each with the one that it refers to.
+        var pairs: [(String, String)] {
+            Array(zip(foreignKey.columns, foreignKey.parentColumns))
+        }
+
+        /// The place of each column referred to in the parent's key; nil if it refers to others.
+        var keyPlaces: [Int]? {
+            let places = foreignKey.parentColumns.compactMap { column in
+                parent.key.firstIndex { $0.isSameName(as: column) }
+            }
+            return places.count == pairs.count && places.count == parent.key.count ? places : nil
+        }
+    }
+
+    init(of shapes: [TableShape], in db: SecureDatabaseStore) {
+        (self.shapes, self.db) = (shapes, db)
+    }
+
+    private var references: [Reference] {
+        shapes.flatMap { child in
+            child.foreignKeys.compactMap { key in
+                shapes.first { $0.name.isSameName(as: key.parent) }.map {
+                    Reference(child: child, parent: $0, foreignKey: key)
+                }
+            }
+        }
+    }
+
+    /// All of them.
+    func all() throws -> [Row] {
+        try references.flatMap { try rows(of: $0) }
+    }
+
+    /// Those that were written since the last stamping, or whose parents were; to be called before
+    /// the marks are removed.
+    func marked() throws -> [Row] {
+        try references.flatMap { try written($0) + left($0) }
+    }
+
+    /// Rows that were written.
+    private func written(_ reference: Reference) throws -> [Row] {
+        let child = reference.child
+        let isKey = zip(child.key, child.keyNames).map { "t.\($0.sqlName) = m.\($1)" }
+        return try rows(
+            of: reference, besides: keys(of: child, where: "true"),
+            where: isKey.joined(separator: " AND "))
+    }
+
+    /// Rows whose parents were removed, or have other values.
+    private func left(_ reference: Reference) throws -> [Row] {
+        let parent = reference.parent
+        let isGone = "mask IN (\(Mark.deleted), \(Mark.perhapsReplaced))"
+        guard let places = reference.keyPlaces else {
+            // What the values were is not known.
+            let numbers = reference.foreignKey.parentColumns.compactMap { parent.columnNumbers[$0] }
+            let isChanged = numbers.map {
+                " OR mask >> \(Mark.wordWidth) = \(Mark.word(of: $0)) AND mask & \(Mark.bit(of: $0))"
+            }
+            let count = try db.int(
+                forQuery:
+                    "SELECT EXISTS (SELECT 1 FROM main.\(parent.markTable) WHERE \(isGone)\(isChanged.joined()))"
+            )
+            return count == 1 ? try rows(of: reference) : []
+        }
+        let isParent = zip(parent.key, parent.keyNames).map { "p.\($0.sqlName) = \($1)" }
+        let gone = keys(
+            of: parent,
+            where: isGone + " AND NOT EXISTS (SELECT 1 FROM main.\(parent.table.sqlName) AS p "
+                + "WHERE \(isParent.joined(separator: " AND ")))")
+        let refers = zip(reference.foreignKey.columns, places).map {
+            "t.\($0.sqlName) = m.\(parent.keyNames[$1])"
+        }
+        return try rows(of: reference, besides: gone, where: refers.joined(separator: " AND "))
+    }
+
+    private func keys(of shape: TableShape, where condition: String) -> String {
+        "(SELECT DISTINCT \(shape.keyNames.joined(separator: ", ")) FROM main.\(shape.markTable) "
+            + "WHERE \(condition)) AS m CROSS JOIN"
+    }
+
+    private func rows(
+        of reference: Reference, besides marks: String = "", where condition: String = "true"
+    ) throws -> [Row] {
+        let child = reference.child
+        let names = child.key.map { "t.\($0.sqlName)" }.joined(separator: ", ")
+        let isNamed = child.key.map { "t.\($0.sqlName) IS NOT NULL" }.joined(separator: " AND ")
+        return try db.allRows(
+            """
+            SELECT \(names) FROM \(marks) main.\(child.table.sqlName) AS t
+            WHERE \(condition) AND \(isNamed) AND \(reference.isMissing)
+            """, columns: child.key.count
+        ).map { Row(table: child.name, key: $0) }
+    }
+}
