@@ -84,6 +84,18 @@ extension SyncError {
         }
     }
 
+    /// Whether an object is not as it was written.
+    var isDamaged: Bool {
+        if case .damaged = self { return true }
+        return false
+    }
+
+    /// Whether a batch is missing before others.
+    var isGap: Bool {
+        if case .withheld = self { return true }
+        return false
+    }
+
     /// Whether the store does not show what it has to have.
     var isAbsence: Bool {
         switch self {

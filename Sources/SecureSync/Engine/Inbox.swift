@@ -169,16 +169,35 @@ struct Inbox {
     /// Finds out whether another copy of this file has gone on writing.
     private mutating func checkOwnLog(sent: UInt64) async throws {
         var own = LogReader(LogHead(member: keys.member, number: sent, hash: Data(count: 32)))
+        let log = OwnLog(store: store, keys: keys)
         do {
             try await list(&own)
         } catch is NeedsSnapshot {
             throw OtherCopy()
+        } catch let error as SyncError where error.isGap {
+            // Nothing is missing if nobody but a stranger has gone on after a gap.
+            let prefix = SyncNames.log(group: keys.group, member: keys.member)
+            let after = SyncNames.batch(group: keys.group, member: keys.member, number: sent + 1)
+            for object in try await store.listAll(prefix, after: after) {
+                guard let number = SyncNames.number(of: object.name, after: prefix) else {
+                    continue
+                }
+                if try await log.hasSigned(number) { throw error }
+            }
+            return
         }
         // One that is sealed here may have arrived without an answer: the outbox finds out.
         let sealed = try await database.read { [keys] db in
             try SyncJournal(db).head(of: keys.member).number
         }
-        if own.end > sealed { throw OtherCopy() }
+        guard own.end > sealed else { return }
+        do {
+            try await log.requireOwn(sealed + 1)
+        } catch let error as SyncError where error.isDamaged {
+            outcome.failures.append(error)
+            return
+        }
+        throw OtherCopy()
     }
 
     /// Applies the next transaction of a log, if it may be applied now.

@@ -96,9 +96,11 @@ struct Outbox: Sendable {
 
     /// Creates the objects of the sealed batches, in their order.
     ///
+    /// - Parameter keys: The group's.
     /// - Returns: How many batches are in the store now that were not known to be.
-    /// - Throws: `OtherCopy`; the errors of the store.
-    func upload() async throws -> Int {
+    /// - Throws: `OtherCopy`; ``SyncError/damaged(_:_:)`` if a stranger's object has the name of
+    ///   one; the errors of the store.
+    func upload(_ keys: GroupKeys) async throws -> Int {
         var uploaded = 0
         while true {
             let (place, next) = try await database.read { db in
@@ -113,7 +115,10 @@ struct Outbox: Sendable {
                     group: place.group, member: place.member, number: batch.number)
                 if try await !store.create(name, batch.bytes) {
                     // The answer to an earlier try may have been lost.
-                    guard try await store.read(name) == batch.bytes else { throw OtherCopy() }
+                    guard try await store.read(name) == batch.bytes else {
+                        try await OwnLog(store: store, keys: keys).requireOwn(batch.number)
+                        throw OtherCopy()
+                    }
                 }
                 try await database.write { try SyncJournal($0).removeOutgoing(batch.number) }
                 uploaded += 1

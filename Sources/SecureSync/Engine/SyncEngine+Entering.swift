@@ -30,9 +30,8 @@ extension SyncEngine {
                 continue
             }
             if newest.manifest.declaration.logs[keys.member] != nil {
-                let log = SyncNames.log(group: keys.group, member: keys.member)
                 // Nothing was sent from here: a copy of this file has begun the log.
-                guard try await store.list(log, after: nil).isEmpty,
+                guard try await !OwnLog(store: store, keys: keys).hasSigned(1),
                     newest.manifest.declaration.heads[keys.member] == nil
                 else { throw Inbox.OtherCopy() }
             }

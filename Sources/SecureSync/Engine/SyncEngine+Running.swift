@@ -87,14 +87,15 @@ extension SyncEngine {
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
-        try await send(outbox, keys, &report)
+        var obstacle = try await sendIfFree(outbox, keys, &report)
         let outcome = try await receive(keys, &report)
         if outcome.isComplete {
             try await completeRows(keys)
         }
         // A receipt for the others, if one of them was removed.
         try await outbox.seal(keys, evenHeadsAlone: false)
-        try await send(outbox, keys, &report)
+        obstacle = try await sendIfFree(outbox, keys, &report) ?? obstacle
+        if let obstacle { return outcome.failures + [obstacle] }
         if outcome.failures.isEmpty {
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: store, policy: policy)
@@ -106,10 +107,23 @@ extension SyncEngine {
         return outcome.failures
     }
 
+    /// Returns what keeps the next batch out of the store, if that is an object of a stranger: it
+    /// does not keep others' batches out of the file.
+    private func sendIfFree(
+        _ outbox: Outbox, _ keys: GroupKeys, _ report: inout SyncReport
+    ) async throws -> SyncError? {
+        do {
+            try await send(outbox, keys, &report)
+            return nil
+        } catch let error as SyncError where error.isDamaged {
+            return error
+        }
+    }
+
     private func send(
         _ outbox: Outbox, _ keys: GroupKeys, _ report: inout SyncReport
     ) async throws {
-        let sent = try await outbox.upload()
+        let sent = try await outbox.upload(keys)
         guard sent > 0 else { return }
         report.sentBatches += sent
         // Only a hint to the others; without it they look a little later.

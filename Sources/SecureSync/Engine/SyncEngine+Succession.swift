@@ -176,10 +176,9 @@ extension SyncEngine {
     /// Whether this file may go on in its member's log of a group that follows.
     private func isOurLog(in newest: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         // Not in one that is closed, or that a copy of this file has begun.
-        let log = SyncNames.log(group: keys.group, member: keys.member)
         let declaration = newest.manifest.declaration
         guard declaration.isOpen(keys.member), declaration.heads[keys.member] == nil,
-            try await store.list(log, after: nil).isEmpty
+            try await !OwnLog(store: store, keys: keys).hasSigned(1)
         else { return false }
         // Nor if the file lacks what its member has written in the group before, such as an old
         // copy: it has not held the floor.
