@@ -93,6 +93,24 @@ extension SyncJournal {
                 """, values: [member.bytes, Int64(number)])
     }
 
+    /// The first 8 bytes of the hash of each batch of a log up to a number, of those since the
+    /// floor.
+    func shortHashes(of member: MemberID, upTo number: UInt64) throws -> [UInt64: Data] {
+        let rows = try db.executeQuery(
+            """
+            SELECT number, hash FROM securestorage_sync_log
+            WHERE member = ? AND number <= ? AND length(hash) = 8
+            """, values: [member.bytes, Int64(number)])
+        defer { rows.close() }
+        var hashes: [UInt64: Data] = [:]
+        while try rows.next() {
+            if let number = rows.uint64(forColumnIndex: 0) {
+                hashes[number] = rows.data(forColumnIndex: 1)
+            }
+        }
+        return hashes
+    }
+
     /// Whether this file has written or applied the batch of a log that has the hash, of those
     /// since the floor; true for zeros, the hash of none.
     func hasBatch(of member: MemberID, hash: Data) throws -> Bool {

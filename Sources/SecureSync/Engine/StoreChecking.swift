@@ -1,0 +1,208 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Reads objects and notes what is wrong with them.
+struct StoreChecking {
+    let store: any SyncObjectStore
+    private(set) var found = SyncVerification()
+    private var logs: [MemberID: Log] = [:]
+    /// What batches say that their writers had applied.
+    private var named: [(head: LogHead, by: String)] = []
+
+    init(store: any SyncObjectStore) { self.store = store }
+
+    /// What was found of a log.
+    private struct Log {
+        /// Up to it, batches may be gone.
+        var contained: UInt64
+        /// After it, batches count for nobody.
+        var last: UInt64?
+        /// The last batch in the store.
+        var end: UInt64 = 0
+        /// The first 8 bytes of the hash of each batch.
+        var hashes: [UInt64: Data] = [:]
+    }
+
+    /// What a file knows of the store.
+    struct Known: Sendable {
+        /// The last batch that was applied of each log, and of the own one the last that was sent.
+        var heads: [MemberID: LogHead] = [:]
+        /// The last batch of each log that others have applied, as far as they have said it.
+        var mentions: [MemberID: UInt64] = [:]
+        /// The first 8 bytes of the hash of each batch that was sent or applied since the floor.
+        var hashes: [MemberID: [UInt64: Data]] = [:]
+        /// The snapshot that was adopted, if it counts.
+        var adopted: AdoptedSnapshot?
+
+        init(_ keys: GroupKeys, _ journal: SyncJournal) throws {
+            let place = try journal.place()
+            for member in keys.writers {
+                // What is sealed and not sent is still of the member that this file was.
+                let isOwn = member == keys.member || member == place?.former
+                let head = try isOwn ? journal.sentHead(of: member) : journal.head(of: member)
+                heads[member] = head
+                mentions[member] = try journal.mention(
+                    by: keys.writers.filter { $0 != member }, of: member)
+                hashes[member] = try journal.shortHashes(of: member, upTo: head.number)
+            }
+            if let snapshot = try journal.adopted(),
+                try keys.mayDeclare(snapshot.writer, snapshot.number)
+            {
+                adopted = snapshot
+            }
+        }
+    }
+
+    mutating func note(_ error: SyncError?) {
+        if let error, !found.problems.contains(error) { found.problems.append(error) }
+    }
+
+    private mutating func read(_ name: String) async throws -> Data? {
+        guard let bytes = try await store.read(name) else { return nil }
+        found.objectCount += 1
+        found.byteCount += bytes.count
+        return bytes
+    }
+
+    // MARK: - The chain
+
+    /// Checks that the store has each entry as this file has read it.
+    mutating func checkChain(_ entries: [Data], of group: Data) async throws {
+        for (index, entry) in entries.enumerated() {
+            let name = SyncNames.chainEntry(group: group, number: UInt64(index + 1))
+            guard let bytes = try await read(name) else {
+                note(.damaged(name, "an entry of the chain of members is missing"))
+                continue
+            }
+            let kept = MembershipState.kept(of: bytes)
+            // Of a void one the hash may be kept.
+            guard kept != entry, MembershipState.hash(of: bytes) != entry else { continue }
+            note(.damaged(name, "it is not the entry that this file has read before"))
+        }
+    }
+
+    // MARK: - Snapshots
+
+    /// Checks the newest snapshot that counts, and all its parts.
+    mutating func checkSnapshots(
+        _ keys: GroupKeys, _ adopted: AdoptedSnapshot?
+    ) async throws -> SnapshotManifest? {
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        do {
+            let numbers = try await snapshots.numbers(after: 0)
+            guard let newest = try await snapshots.newest(of: numbers) else {
+                note(.withheld(member: "snapshots", number: adopted?.number ?? 1))
+                return nil
+            }
+            let name = SyncNames.snapshot(group: keys.group, number: newest.number)
+            _ = try await read(name)
+            if let adopted, newest.number < adopted.number {
+                note(
+                    .storeHasForgotten(
+                        member: "snapshots", have: adopted.number, found: newest.number))
+            } else if let adopted, newest.number == adopted.number, newest.hash != adopted.hash {
+                note(.damaged(name, "it is not the snapshot that this file has read before"))
+            }
+            try await check(newest.manifest.rows, keys)
+            return newest.manifest
+        } catch let error as SyncError where !error.isTransient {
+            note(error)
+            return nil
+        }
+    }
+
+    private mutating func check(_ rows: SnapshotManifest.Rows, _ keys: GroupKeys) async throws {
+        for (index, part) in rows.parts.enumerated() {
+            let name = SyncNames.snapshotPart(
+                group: keys.group, rows: rows.name, part: UInt64(index + 1))
+            guard let bytes = try await read(name) else {
+                note(.damaged(name, "a part of the newest snapshot is missing"))
+                continue
+            }
+            guard SnapshotPart.isPart(bytes, of: part) else {
+                note(.damaged(name, "it is not what the snapshot says"))
+                continue
+            }
+            do {
+                try SnapshotPart.read(
+                    bytes, number: index + 1, of: rows, group: keys.group,
+                    key: keys.key(ofEpoch: rows.epoch)
+                ) { _ in }
+            } catch let error as CBORError {
+                note(.damaged(name, error.reason))
+            }
+        }
+    }
+
+    // MARK: - Logs
+
+    /// Checks what the store has of a log.
+    ///
+    /// Batches up to `contained` are in the newest snapshot and may be gone; those after `last`
+    /// count for nobody.
+    mutating func checkLog(
+        of member: MemberID, _ keys: GroupKeys, _ known: Known, contained: UInt64, last: UInt64?
+    ) async throws {
+        let prefix = SyncNames.log(group: keys.group, member: member)
+        let numbers = try await store.listAll(prefix)
+            .compactMap { SyncNames.number(of: $0.name, after: prefix) }
+            .filter { $0 <= last ?? .max }
+        var log = Log(contained: contained, last: last, end: numbers.last ?? 0)
+        var expected = min(numbers.first ?? contained + 1, contained + 1)
+        var previous: Data?
+        for number in numbers {
+            if number != expected {
+                note(.withheld(member: member.description, number: expected))
+                previous = nil
+            }
+            expected = number + 1
+            let name = SyncNames.batch(group: keys.group, member: member, number: number)
+            guard let bytes = try await read(name) else {
+                note(.withheld(member: member.description, number: number))
+                previous = nil
+                continue
+            }
+            do {
+                let (batch, body) = try LogReader.open(
+                    bytes, name, keys, number, of: member, after: previous)
+                previous = batch.hash
+                log.hashes[number] = batch.hash.prefix(8)
+                named += body.heads.map { ($0, name) }
+                if let own = known.hashes[member]?[number], own != batch.hash.prefix(8) {
+                    note(.damaged(name, "it is not the batch that this file has sent or applied"))
+                }
+            } catch let error as SyncError {
+                note(error)
+                previous = nil
+            }
+        }
+        if expected <= contained, let first = numbers.first, first <= contained {
+            note(.withheld(member: member.description, number: expected))
+        }
+        logs[member] = log
+    }
+
+    /// Checks that each log goes on as far as this file and the batches that were read know it.
+    mutating func checkEnds(_ known: Known) {
+        var needed = known.mentions
+        for (head, name) in named where head.member != .none {
+            guard let log = logs[head.member] else { continue }
+            needed[head.member] = max(needed[head.member] ?? 0, head.number)
+            if let hash = log.hashes[head.number], hash != head.hash.prefix(8) {
+                note(.damaged(name, "its writer has seen another batch than the store has"))
+            }
+        }
+        for (member, log) in logs.sorted(by: { $0.key < $1.key }) {
+            let end = max(log.end, log.contained)
+            func counts(_ number: UInt64) -> UInt64 { min(number, log.last ?? .max) }
+            let head = known.heads[member]?.number ?? 0
+            if counts(head) > end {
+                note(
+                    .storeHasForgotten(
+                        member: member.description, have: counts(head), found: log.end))
+            } else if counts(needed[member] ?? 0) > end {
+                note(.withheld(member: member.description, number: end + 1))
+            }
+        }
+    }
+}
