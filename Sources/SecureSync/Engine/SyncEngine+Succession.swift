@@ -13,13 +13,19 @@ extension SyncEngine {
     /// that is in one of their files is lost: it is compared as any write is. Invitations of the
     /// kind ``SyncInvitation/Kind/recovery`` stay valid, other open ones do not.
     ///
-    /// The objects from before stay in the store. Only an admin of the group can do this.
+    /// The objects from before stay in the store. Only an admin of the group can do this. If
+    /// another one has done it before, this file goes on in that one's.
     ///
+    /// - Parameter force: Whether to do so in a store that shows nothing at all of the group: it
+    ///   was emptied, and is the one that the other members use. Otherwise that fails, since the
+    ///   store may be another one, or not mounted, and the group would be in two halves.
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the store
     ///   and of the database.
-    public func reset() async throws { try await beginAnew(in: nil) }
+    public func reset(force: Bool = false) async throws {
+        try await beginAnew(in: nil, evenIfAbsent: force)
+    }
 
-    /// Moves the group into another store, as ``reset()`` lets it begin anew in its own.
+    /// Moves the group into another store, as ``reset(force:)`` lets it begin anew in its own.
     ///
     /// This engine goes on there. The others fail with ``SyncError/groupHasMoved`` until they are
     /// created with that store, if the old one can still tell them.
@@ -28,20 +34,23 @@ extension SyncEngine {
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the stores
     ///   and of the database.
     public func moveGroup(to other: any SyncObjectStore) async throws {
-        try await beginAnew(in: other)
+        try await beginAnew(in: other, evenIfAbsent: true)
     }
 
-    private func beginAnew(in other: (any SyncObjectStore)?) async throws {
+    private func beginAnew(in other: (any SyncObjectStore)?, evenIfAbsent: Bool) async throws {
         do {
             _ = try await syncOnce()
         } catch let error as SyncError
-            where error != .notAMember && (other != nil || !error.isTransient)
+            where error != .notAMember
+            && (other != nil || !error.isTransient || evenIfAbsent && error.isAbsentGroup)
         {
             // What cannot be read is why the group begins anew.
         }
+        let isHere = other == nil
         let other = other ?? store
         try await inTurn { [self] in
             let group = try await currentGroup()
+            if isHere, try await goOnBeside(group) { return }
             let place = try await database.read { db in
                 let journal = SyncJournal(db)
                 return try journal.hasPending() ? nil : try journal.place()
@@ -88,27 +97,81 @@ extension SyncEngine {
             failure = error
         }
         guard let next = try await group.successor() else {
-            if let failure { throw failure }
-            return false
+            guard let failure else { return false }
+            if try await goOnBeside(group) { return true }
+            try await requirePresence(of: group)
+            throw failure
         }
         try await goOn(in: next, after: group)
         return true
+    }
+
+    /// Goes on in a group that follows one of those before this one, if the store shows another one
+    /// there than the one in which this file has gone on: this one was founded while its founder
+    /// did not see that, and the first one counts for all.
+    ///
+    /// - Returns: Whether the file is in another group now.
+    private func goOnBeside(_ group: SyncGroup) async throws -> Bool {
+        let (own, formers) = (await group.member, await group.state.formers)
+        let chains = try await database.read { try SyncJournal($0).formerChains() }
+        let path = [group.id] + formers
+        // Where the ways have parted first.
+        for (index, former) in formers.enumerated().reversed() {
+            guard let chain = chains[former],
+                let before = try? SyncGroup(
+                    resuming: chain, as: own, in: store, keyStore: keyStore)
+            else { continue }
+            do {
+                try await before.refresh()
+            } catch let error as SyncError where !error.isTransient {
+                // The names of successors are read before the chain.
+            }
+            do {
+                guard let next = try await before.successor(), next.id != path[index] else {
+                    continue
+                }
+                try await goOn(in: next, after: before, leaving: group)
+                return true
+            } catch SyncError.groupHasMoved {
+                continue
+            }
+        }
+        return false
+    }
+
+    /// Checks that the store shows something of a group, or of those before it.
+    ///
+    /// - Throws: A transient error; the store's.
+    func requirePresence(of group: SyncGroup) async throws {
+        for id in [group.id] + (await group.state.formers) {
+            let objects = try await store.list(SyncNames.all(group: id), after: nil)
+            if objects.contains(where: { $0.name != SyncNames.mark(group: id) }) { return }
+        }
+        throw SyncError.absentGroup(in: store)
     }
 
     /// Goes on as a member of the group that follows this file's.
     ///
     /// What the file has that the new group's snapshot lacks, of whomever, becomes the first
     /// transaction of its log there.
+    ///
+    /// - Parameters:
+    ///   - next: What follows `former`.
+    ///   - former: A group that the store shows.
+    ///   - current: The file's group, if that is another one: its rows are no older state of those
+    ///     in `next`.
+    /// - Throws: ``SyncError/notAMember``; the errors of the store and of the database.
     private func goOn(
-        in next: SyncGroup.Successor, after group: SyncGroup
+        in next: SyncGroup.Successor, after former: SyncGroup, leaving current: SyncGroup? = nil
     ) async throws {
+        let group = current ?? former
         let (own, place) = (
             try? await group.keys(), try await database.read { try SyncJournal($0).place() }
         )
         guard let place, let own else { throw SyncError.notAMember }
         // It stays in the file, for a store that is put back again.
         try await keepChain(of: group)
-        let (following, passed) = try await lastGroup(from: next, after: group, of: place)
+        let (following, passed) = try await lastGroup(from: next, after: former, of: place)
         let keys = try await following.keys()
         let entries = await following.entries
         let snapshots = SnapshotStore(store: store, keys: keys)
@@ -116,7 +179,7 @@ extension SyncEngine {
             throw SyncError.withheld(member: "snapshots", number: 1)
         }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
-        let isOurs = try await isOurLog(in: newest, keys)
+        let isOurs = current == nil ? try await isOurLog(in: newest, keys) : false
         if place.entered > 0, isOurs, place.member == keys.member {
             try await loading.withFiles(of: newest) { [database, passed] files in
                 try await database.write { db in

@@ -32,7 +32,10 @@ extension SyncEngine {
         try await inTurn { [self] in
             let group = try await currentGroup()
             var checking = StoreChecking(store: store)
-            checking.note(try await group.refreshFailure())
+            if let failure = try await group.refreshFailure() {
+                try await requirePresence(of: group)
+                checking.note(failure)
+            }
             try await keepChain(of: group)
             try await checking.checkChain(await group.entries, of: group.id)
             let keys = try await group.keys()

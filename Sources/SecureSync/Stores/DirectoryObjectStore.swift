@@ -8,10 +8,10 @@ internal import SecureStoragePlatform
 /// `link(2)`, which fails if the name exists. The file system must have hard links; FAT has none.
 /// The directory is created when it is first needed, if only that is missing, readable by its owner
 /// only. Several processes and machines may use it together. A share that is not mounted cannot be
-/// told from an empty store.
+/// told from an empty store; sync asks nobody to begin anew there.
 ///
 /// Nothing is repeated by itself.
-public struct DirectoryObjectStore: SyncObjectStore {
+public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     private let root: String
 
     /// The most objects that a list returns at a time.
@@ -24,6 +24,8 @@ public struct DirectoryObjectStore: SyncObjectStore {
     ///
     /// - Parameter directory: A file URL; its parent must exist when the first object is created.
     public init(directory: URL) { root = directory.standardizedFileURL.path }
+
+    var place: String { "the directory \"\(root)\"" }
 
     private func path(_ name: String) throws -> String {
         try SyncObjectName.check(name)

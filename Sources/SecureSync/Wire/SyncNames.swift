@@ -4,6 +4,9 @@ package import Foundation
 ///
 /// Numbers have 16 hexadecimal digits, so that the order of the names is that of the numbers.
 package enum SyncNames {
+    /// The beginning of the names of all objects of a group.
+    package static func all(group: Data) -> String { "\(hex(group))/" }
+
     /// Entry `number` of the chain of members.
     package static func chainEntry(group: Data, number: UInt64) -> String {
         chain(group: group) + digits(number)

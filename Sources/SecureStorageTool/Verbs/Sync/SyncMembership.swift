@@ -161,7 +161,12 @@ struct SyncReset: SyncVerb {
         abstract: "Let the group begin anew, after its store has lost objects.",
         discussion: """
             Stores the rows of this file as a new beginning; the other members follow by themselves, and add what their \
-            files have. Codes for recovery stay valid, others do not.
+            files have. Codes for recovery stay valid, others do not. If another member was faster, this file goes on \
+            in that one's beginning.
+
+            A store that shows nothing of the group is hardly one that has lost everything: it is not mounted, or another \
+            one. If it is the one that all members use, and was emptied, add --force. Otherwise the group is in two halves \
+            until this verb runs once more with the right store.
 
             EXAMPLES
               securestorage sync reset notes.db --store /mnt/share --device-keys keys
@@ -170,13 +175,14 @@ struct SyncReset: SyncVerb {
     @Argument(help: "The encrypted file.", completion: .file()) var file: String
     @Option(help: MirrorStoreOptions.help, completion: .directory) var store: String
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
+    @Flag(help: "Also if the store shows nothing of the group.") var force = false
     @OptionGroup(title: MirrorStoreOptions.title) var storeOptions: MirrorStoreOptions
     @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     func run() throws {
         let engine = try engine()
-        try waiting { try await engine.reset() }
+        try waiting { [force] in try await engine.reset(force: force) }
         try acknowledge("the group has begun anew")
     }
 }

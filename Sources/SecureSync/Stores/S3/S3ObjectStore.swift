@@ -26,7 +26,7 @@ internal import SecureStoragePlatform
 ///
 /// Thread-safe. Requests run concurrently, up to 16 connections at a time; they end when their task
 /// is cancelled. Errors contain neither the secret key nor the session's token.
-public final class S3ObjectStore: SyncObjectStore {
+public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     /// Where the bucket's name is in an address.
     public enum AddressStyle: Sendable, Hashable {
         /// `https://server/bucket/key`, as most servers other than Amazon's expect it.
@@ -72,6 +72,12 @@ public final class S3ObjectStore: SyncObjectStore {
     }
 
     init(_ client: S3Client) { self.client = client }
+
+    var place: String {
+        let prefix = client.address.prefix
+        return "the bucket \"\(client.address.bucket)\""
+            + (prefix.isEmpty ? "" : " under \"\(prefix)\"")
+    }
 
     // MARK: - Objects
 

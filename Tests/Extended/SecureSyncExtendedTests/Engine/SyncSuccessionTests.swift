@@ -46,7 +46,7 @@ struct SyncSuccessionTests {
         for device in devices {
             await #expect(throws: SyncError.self) { try await device.engine.syncOnce() }
         }
-        try await devices[0].engine.reset()
+        try await devices[0].engine.reset(force: true)
         // The desk never comes back.
         try await settle([devices[0], devices[1]])
         for device in devices[..<2] {
