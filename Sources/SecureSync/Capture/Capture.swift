@@ -48,7 +48,7 @@ package struct Capture: Sendable {
         try MergeTables.create(in: db)
         try requireKnownFormat(in: db)
         for (declaration, reading) in readings {
-            try requireNamedRows(of: reading, in: db)
+            try requireNamedRows(of: reading)
             try requireSyncedReferrers(of: reading, among: readings, in: db)
             let columns = try groups(of: reading, declaration).joined()
             try Bookkeeping.register(
@@ -214,20 +214,13 @@ package struct Capture: Sendable {
         return groups.filter { !$0.isEmpty }.sorted { (ranks[$0[0]] ?? 0) < (ranks[$1[0]] ?? 0) }
     }
 
-    /// Rows without a name are not captured; a table that has some would look synced, and is not.
-    private func requireNamedRows(of reading: TableReading, in db: SecureDatabaseStore) throws {
-        for column in reading.nullableKey {
-            let count = try db.int(
-                forQuery:
-                    "SELECT EXISTS (SELECT 1 FROM main.\(reading.table.sqlName) WHERE \(column.sqlName) IS NULL)"
-            )
-            guard count == 0 else {
-                throw SyncError.unsuitableTable(
-                    reading.name,
-                    "the column \"\(column)\" of its key is NULL in some rows; give them a value, and declare it NOT NULL"
-                )
-            }
-        }
+    /// Rows without a name could not travel, and nobody would see that.
+    private func requireNamedRows(of reading: TableReading) throws {
+        guard let column = reading.nullableKey.first else { return }
+        throw SyncError.unsuitableTable(
+            reading.name,
+            "the column \"\(column)\" of its key may be NULL, as SQLite allows it, and such a row has no name; "
+                + "declare it NOT NULL")
     }
 
     /// Rows of a table that is not synced would keep a row that others have deleted from going, or

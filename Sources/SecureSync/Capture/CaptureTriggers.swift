@@ -29,14 +29,6 @@ struct CaptureTriggers {
         names.map { "\(row).\($0.sqlName)" }
     }
 
-    /// A condition that leaves out rows with NULL in their key.
-    ///
-    /// SQLite allows it in ordinary tables; such a row has no name, so it is not captured. A write
-    /// never fails because of capture.
-    private func isNamed(_ row: String) -> String {
-        columns(reading.nullableKey, of: row).map { " AND \($0) IS NOT NULL" }.joined()
-    }
-
     private var markColumns: String {
         "\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)"
     }
@@ -47,14 +39,14 @@ struct CaptureTriggers {
 
     private var insertion: (name: String, sql: String) {
         trigger(
-            "insert", "AFTER INSERT", when: Bookkeeping.isCapturing + isNamed("NEW"),
+            "insert", "AFTER INSERT", when: Bookkeeping.isCapturing,
             [mark("NEW", "\(Mark.inserted)")])
     }
 
     private var deletion: (name: String, sql: String) {
         trigger(
             "delete", "AFTER DELETE",
-            when: Bookkeeping.isCapturing + isNamed("OLD")
+            when: Bookkeeping.isCapturing
                 + (shape.isKeyValueStore ? " AND NOT \(Self.isExpired)" : ""),
             [mark("OLD", "\(Mark.deleted)")])
     }
@@ -97,16 +89,9 @@ struct CaptureTriggers {
     /// Without `UPDATE OF`: a key that is the row id can be set under other names.
     private var keyChange: (name: String, sql: String) {
         let changes = shape.key.map(isChanged).joined(separator: " OR ")
-        let nullable = !reading.nullableKey.isEmpty
-        func mark(_ row: String, _ mask: Int64) -> String {
-            guard nullable else { return self.mark(row, "\(mask)") }
-            return "INSERT INTO \(markColumns) SELECT "
-                + columns(shape.key, of: row).joined(separator: ", ")
-                + ", \(mask), \(Bookkeeping.now) WHERE 1\(isNamed(row))"
-        }
         return trigger(
             "key", "AFTER UPDATE", when: "\(Bookkeeping.isCapturing) AND (\(changes))",
-            [mark("OLD", Mark.deleted), mark("NEW", Mark.inserted)])
+            [mark("OLD", "\(Mark.deleted)"), mark("NEW", "\(Mark.inserted)")])
     }
 
     /// A trigger for each 48 columns.
@@ -125,7 +110,7 @@ struct CaptureTriggers {
             return trigger(
                 "update_\(word)", "AFTER UPDATE",
                 when:
-                    "\(Bookkeeping.isCapturing)\(isNamed("NEW")) AND (\(changed.joined(separator: " OR ")))",
+                    "\(Bookkeeping.isCapturing) AND (\(changed.joined(separator: " OR ")))",
                 // What is put under a key may be later than its removal on another device.
                 [mark("NEW", shape.isKeyValueStore ? "\(Mark.inserted)" : mask)])
         }
@@ -147,7 +132,7 @@ struct CaptureTriggers {
             let word = Mark.word(of: number) << Mark.wordWidth
             return trigger(
                 "zero_\(number)", "AFTER UPDATE OF \(name.sqlName)",
-                when: Bookkeeping.isCapturing + isNamed("NEW") + isZero,
+                when: Bookkeeping.isCapturing + isZero,
                 [mark("NEW", "\(word + Mark.bit(of: number))")])
         }
     }
@@ -166,7 +151,7 @@ struct CaptureTriggers {
             return "INSERT INTO \(markColumns) SELECT "
                 + columns(shape.key, of: own).joined(separator: ", ")
                 + ", \(Mark.perhapsReplaced), \(Bookkeeping.now) FROM \(own) WHERE "
-                + equal.joined(separator: " AND ") + isNamed(own) + condition
+                + equal.joined(separator: " AND ") + condition
         }
         let isOther =
             " AND NOT ("

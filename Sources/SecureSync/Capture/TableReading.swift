@@ -29,7 +29,7 @@ struct TableReading {
         }
     }
 
-    /// Columns of the key in which SQLite allows NULL: rows that have it there are not captured.
+    /// Columns of the key in which SQLite allows NULL.
     var nullableKey: [String] {
         allowsNullKeys ? key.map { columns[$0] }.filter { !$0.isNotNull }.map(\.name) : []
     }

@@ -110,11 +110,10 @@ struct Orphans {
     ) throws -> [Row] {
         let child = reference.child
         let names = child.key.map { "t.\($0.sqlName)" }.joined(separator: ", ")
-        let isNamed = child.key.map { "t.\($0.sqlName) IS NOT NULL" }.joined(separator: " AND ")
         return try db.allRows(
             """
             SELECT \(names) FROM \(marks) main.\(child.table.sqlName) AS t
-            WHERE \(condition) AND \(isNamed) AND \(reference.isMissing)
+            WHERE \(condition) AND \(reference.isMissing)
             """, columns: child.key.count
         ).map { Row(table: child.name, key: $0) }
     }

@@ -107,14 +107,12 @@ extension Capture {
             return "LEFT JOIN main.\(table) AS c\(index) ON \(keys.joined(separator: " AND "))"
         }
         let names = shape.columns.map { "t.\($0.sqlName)" } + ["ifnull(c0.clock, c1.clock)"]
-        let present = shape.key.map { "t.\($0.sqlName) IS NOT NULL" }
         let positions = Dictionary(
             uniqueKeysWithValues: shape.columns.enumerated().map { ($1, $0) })
         try db.eachRow(
             """
             SELECT \(names.joined(separator: ", ")) FROM main.\(shape.table.sqlName) AS t
             \(joins.joined(separator: "\n"))
-            WHERE \(present.joined(separator: " AND "))
             """, columns: names.count
         ) { row in
             let clock = try Self.clock(row[names.count - 1], shape, members)

@@ -207,16 +207,6 @@ struct CaptureTriggersTests {
         try check(file.captured(), equals: ["~ note[x] a=2"])
     }
 
-    @Test func `a row without a name is left alone until it has one`() throws {
-        let file = try CapturedFile("CREATE TABLE note (id TEXT PRIMARY KEY, a);", tables: "note")
-        try file.run("INSERT INTO note VALUES (NULL, 1); UPDATE note SET a = 2")
-        try check(file.captured(), equals: [])
-        try file.run("UPDATE note SET id = 'x'")
-        try check(file.captured(), equals: ["+ note[x] a=2"])
-        try file.run("UPDATE note SET id = NULL; DELETE FROM note")
-        try check(file.captured(), equals: ["- note[x]"])
-    }
-
     @Test func `a random row id is a key, also under its other names`() throws {
         let file = try CapturedFile("CREATE TABLE note (id INTEGER PRIMARY KEY, a);") {
             $0.add("note", ids: .random)
