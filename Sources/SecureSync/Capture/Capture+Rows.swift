@@ -137,6 +137,7 @@ extension Capture {
             for table in [shape.markTable] + shape.clockTables {
                 try db.executeUpdate("DELETE FROM main.\(table)")
             }
+            try UnsentRows(db: db).removeAll(ofTable: shape.number)
         }
         try db.executeUpdate(
             "UPDATE main.securestorage_sync_table SET compact_at = \(Bookkeeping.compactionLimit)")

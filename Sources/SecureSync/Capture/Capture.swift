@@ -45,6 +45,7 @@ package struct Capture: Sendable {
         }
         let readings = try readings(in: db)
         try Bookkeeping.create(in: db)
+        try UnsentRows.create(in: db)
         try MergeTables.create(in: db)
         try requireKnownFormat(in: db)
         for (declaration, reading) in readings {

@@ -84,6 +84,8 @@ struct Stamping {
         var at: Int64 = 0
         /// When each column was last changed, by its number.
         var columns: [Int64: Int64] = [:]
+        /// The last mark of each kind.
+        var all: UnsentRows.Marks = [:]
 
         init(key: [SQLiteValue]) { self.key = key }
 
@@ -100,6 +102,7 @@ struct Stamping {
                 }
             }
             at = max(at, time)
+            all[mask] = max(all[mask] ?? time, time)
         }
     }
 
@@ -128,8 +131,20 @@ struct Stamping {
             """)
         defer { marks.close() }
         var current: Marks?
+        let unsent = UnsentRows(db: db)
+        let former = try unsent.marks(ofTable: shape.number)
         func finish(_ marks: Marks, _ stamping: inout Stamping) throws {
-            if let change = try stamping.change(of: marks, shape, clocks, rows) { emit(change) }
+            let key = RowKey(marks.key)
+            var marks = marks
+            for (mask, at) in former[key] ?? [:] { marks.add(mask, at: at) }
+            let row = try rows.row(of: marks.key)
+            let change = try stamping.change(of: marks, row, shape, clocks)
+            if let change, change.life.isAlive, let reason = row?.obstacle(to: change) {
+                try unsent.set(marks.all, of: key, inTable: shape.number, reason)
+                return
+            }
+            if former[key] != nil { try unsent.remove(key, ofTable: shape.number) }
+            if let change { emit(change) }
         }
         while try marks.next() {
             let key = try shape.key.indices.map { try marks.sqliteValue(at: $0) }
@@ -158,11 +173,10 @@ struct Stamping {
     }
 
     private mutating func change(
-        of marks: Marks, _ shape: TableShape, _ clocks: ClockTable, _ rows: RowReader
+        of marks: Marks, _ row: RowReader.Row?, _ shape: TableShape, _ clocks: ClockTable
     ) throws -> RowChange? {
         let known = try clocks.clock(of: marks.key)
         let clock = known ?? .floor
-        let row = try rows.row(of: marks.key)
         let greatest = known == nil ? floor : clock.greatest.time
 
         guard let row else {
@@ -242,6 +256,17 @@ package final class RowReader {
         package var key: [SQLiteValue]
         /// By the columns' names.
         package var columns: [String: SQLiteValue]
+        /// Whether a TEXT is not UTF-8; it is read as NULL.
+        var isUnreadable = false
+
+        /// Why a change of the row cannot travel; nil if it can.
+        func obstacle(to change: RowChange) -> UnsentRow.Reason? {
+            if isUnreadable { return .notText }
+            let whole = TransactionParts.size(of: key) + TransactionParts.size(of: columns.values)
+            // Nobody could write a snapshot with it.
+            return TransactionParts.isTooLong(change) || whole > TransactionParts.longestRowAtHome
+                ? .tooLarge : nil
+        }
 
         package func values(of names: [String]) -> [SQLiteValue] {
             names.map { columns[$0] ?? .null }
@@ -266,9 +291,19 @@ package final class RowReader {
         let rows = try statement.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
-        let values = try names.indices.map { try rows.sqliteValue(at: $0) }
+        var isUnreadable = false
+        let values = try names.indices.map { column -> SQLiteValue in
+            do { return try rows.sqliteValue(at: column) } catch SecureStorageError
+                .typeConversionFailed
+                where column >= keyCount
+            {
+                isUnreadable = true
+                return SQLiteValue.null
+            }
+        }
         return Row(
             key: Array(values.prefix(keyCount)),
-            columns: Dictionary(uniqueKeysWithValues: zip(names, values).dropFirst(keyCount)))
+            columns: Dictionary(uniqueKeysWithValues: zip(names, values).dropFirst(keyCount)),
+            isUnreadable: isUnreadable)
     }
 }

@@ -126,6 +126,8 @@ struct SnapshotLoading: Sendable {
         // What is stamped now has to be above the floor.
         try capture.promise(upTo: declaration.floor.time, in: db)
         let new = try capture.stamp(in: db)
+        // They are nowhere else.
+        try capture.requireNoUnsentRows(in: db)
         var own = try sent + journal.takePending()
         own += try journal.outgoingChanges(keys)
         try capture.removeAllRows(in: db)

@@ -37,7 +37,10 @@ struct SnapshotWriting: Sendable {
     func runIfDue(sending send: () async throws -> Void) async throws -> Bool {
         let isDue = try await database.read { [policy, keys] db in
             let journal = SyncJournal(db)
-            guard let adopted = try journal.adopted() else { return false }
+            // Its rows would not be the group's.
+            guard let adopted = try journal.adopted(), try UnsentRows(db: db).isEmpty() else {
+                return false
+            }
             // One that counts for nobody else has to be followed by one that does.
             guard try keys.mayDeclare(adopted.writer, adopted.number) else { return true }
             let size = try journal.size(after: adopted.manifest.declaration.heads)
@@ -45,9 +48,14 @@ struct SnapshotWriting: Sendable {
         }
         guard isDue else { return false }
         try await removeDrafts()
-        guard let (previous, next) = try await write(sending: send) else { return false }
-        try await clean(previous: previous, next: next)
-        return true
+        do {
+            guard let (previous, next) = try await write(sending: send) else { return false }
+            try await clean(previous: previous, next: next)
+            return true
+        } catch SyncError.rowTooLarge {
+            // Several members have made a row so large together. The batches stay.
+            return false
+        }
     }
 
     /// Writes the first snapshot of a group that this member has founded.
@@ -77,6 +85,7 @@ struct SnapshotWriting: Sendable {
         let (member, capture) = (keys.member, capture)
         let written = try await writeParts { db in
             let journal = SyncJournal(db)
+            try capture.requireNoUnsentRows(in: db)
             guard let adopted = try journal.adopted(), try capture.waitingMarks(in: db) == nil
             else { return nil }
             let now = try capture.now(in: db)

@@ -28,6 +28,12 @@ public struct SyncConflict: Sendable, Equatable {
         /// Columns that two members wrote break a CHECK together. The row returns when one is
         /// changed.
         case checkFailed
+        /// What was written here has more than 16 MiB, or its row more than 48 MiB, so that it is
+        /// not sent; it is sent when the row is written again, and smaller. There are no values.
+        case tooLarge
+        /// The row has a TEXT that is not UTF-8, so that what was written here is not sent; it is
+        /// sent when the row is written again, without that. There are no values.
+        case notText
     }
 
     /// The name of the table; for a key-value store, see ``keyValueStore``.
@@ -57,8 +63,11 @@ public struct SyncConflict: Sendable, Equatable {
     package var title: String { KeyValueStoreName.title(ofTable: table) }
 
     /// Whether the row is kept out of its table until the reason goes; otherwise it is one that has
-    /// lost for good.
-    public var isHeldBack: Bool { entry == nil }
+    /// lost for good, or that is only here.
+    public var isHeldBack: Bool { entry == nil && !isUnsent }
+
+    /// Whether the row is as it should be here, and the others do not have it so.
+    public var isUnsent: Bool { reason == .tooLarge || reason == .notText }
 
     init(_ conflict: RowConflict) {
         table = conflict.table
@@ -89,6 +98,16 @@ public struct SyncConflict: Sendable, Equatable {
             case .refused: .checkFailed
             case .duplicate: .uniqueValueTaken
             case .absent, .orphan, .waiting, .visible: .parentMissing
+            }
+        (writtenAt, writtenBy, entry) = (nil, nil, nil)
+    }
+
+    init(_ row: UnsentRow) {
+        (table, key, values) = (row.table, row.key, [:])
+        reason =
+            switch row.reason {
+            case .tooLarge: .tooLarge
+            case .notText: .notText
             }
         (writtenAt, writtenBy, entry) = (nil, nil, nil)
     }

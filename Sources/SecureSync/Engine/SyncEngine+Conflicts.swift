@@ -2,7 +2,7 @@ internal import SecureStorage
 
 extension SyncEngine {
     /// What of others' writes or of this file's has lost, the oldest first, then the rows that are
-    /// held back.
+    /// held back, and those that cannot travel.
     ///
     /// Up to 10,000 entries of at most 16 MiB are kept of what has lost; the oldest go first.
     ///
@@ -37,6 +37,7 @@ extension Capture {
     func allConflicts(in table: String?, of db: SecureDatabaseStore) throws -> [SyncConflict] {
         let lost = try conflicts(in: db, of: table).map { SyncConflict($0) }
         let heldBack = try parkedRows(in: db).filter { table.map($0.table.isSameName) ?? true }
-        return lost + heldBack.map { SyncConflict($0) }
+        let unsent = try unsentRows(in: db).filter { table.map($0.table.isSameName) ?? true }
+        return lost + heldBack.map { SyncConflict($0) } + unsent.map { SyncConflict($0) }
     }
 }

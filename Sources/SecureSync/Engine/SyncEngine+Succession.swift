@@ -51,7 +51,8 @@ extension SyncEngine {
         try await inTurn { [self] in
             let group = try await currentGroup()
             if isHere, try await goOnBeside(group) { return }
-            let place = try await database.read { db in
+            let place = try await database.read { [capture] db in
+                try capture.requireNoUnsentRows(in: db)
                 let journal = SyncJournal(db)
                 return try journal.hasPending() ? nil : try journal.place()
             }

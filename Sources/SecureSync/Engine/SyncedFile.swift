@@ -19,6 +19,8 @@ package struct SyncedFile: Sendable {
     package var lostCount = 0
     /// How many rows are held back.
     package var heldBackCount = 0
+    /// How many rows cannot travel as they are.
+    package var unsentCount = 0
     /// When each member sealed its last batch that was applied, by its clock.
     package var lastHeard: [String: Date] = [:]
     /// Why changes may be lost; nil if the triggers are what they should be.
@@ -50,6 +52,7 @@ package struct SyncedFile: Sendable {
             }
             lostCount = try capture.conflicts(in: db).count
             heldBackCount = try capture.parkedRows(in: db).count
+            unsentCount = try capture.unsentRows(in: db).count
         } catch let error as SyncError {
             captureProblem = error
         }

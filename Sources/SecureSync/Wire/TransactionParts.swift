@@ -7,6 +7,8 @@ package enum TransactionParts {
     /// Transactions that each change a column can make a row longer than one of them may have; it
     /// is part of an object, which has 64 MiB at most.
     package static let longestWholeRow = 48 << 20
+    /// Less than ``longestWholeRow`` by what names and stamps take.
+    static let longestRowAtHome = longestWholeRow - (1 << 20)
     static let mostRows = 1000
     static let mostBytes = 256 << 10
 
@@ -38,6 +40,15 @@ package enum TransactionParts {
         }
         parts.append(changes[start...])
         return parts
+    }
+
+    /// Whether a change has more than a transaction may write at once.
+    static func isTooLong(_ change: RowChange) -> Bool {
+        size(of: change) + sizeOfNames(of: change) > longestRow
+    }
+
+    static func size(of values: some Sequence<SQLiteValue>) -> Int {
+        values.reduce(0) { $0 + size(of: $1) }
     }
 
     /// About the bytes that a change takes in a body, without names; what stamps take more than

@@ -46,6 +46,7 @@ struct SyncStatusVerb: FileVerb {
         let waitingBytes: Int
         let conflicts: Int
         let heldBack: Int
+        let unsent: Int
         let lastHeard: [Member]
         let problem: String?
     }
@@ -62,6 +63,7 @@ struct SyncStatusVerb: FileVerb {
             snapshot: state.snapshot, unsealedWrites: state.unsealedWrites,
             waitingBatches: state.waiting.batches, waitingBytes: state.waiting.bytes,
             conflicts: state.lostCount, heldBack: state.heldBackCount,
+            unsent: state.unsentCount,
             lastHeard: state.lastHeard.sorted { $0.key < $1.key }.map {
                 .init(member: $0.key, at: PointInTime.textInUTC($0.value))
             }, problem: state.captureProblem?.description)
@@ -86,6 +88,7 @@ struct SyncStatusVerb: FileVerb {
         try line("batches to send", "\(answer.waitingBatches) (\(answer.waitingBytes) bytes)")
         try line("conflicts", "\(answer.conflicts)")
         try line("rows held back", "\(answer.heldBack)")
+        if answer.unsent > 0 { try line("rows not sent", "\(answer.unsent)") }
         for member in answer.lastHeard { try line("last heard", "\(member.member) \(member.at)") }
     }
 }

@@ -1,0 +1,70 @@
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+@testable import SyncWorlds
+@testable import SecureSyncTests
+
+/// A row that cannot travel stops nothing but itself.
+struct SyncUnsentTests {
+    private func others(_ device: WorldDevice) throws -> [String?] {
+        try device.queue.read {
+            try $0.strings(
+                "SELECT name || value FROM setting WHERE name <> 'x' ORDER BY name")
+        }
+    }
+
+    @Test(arguments: [
+        ("zeroblob(17 << 20)", SyncConflict.Reason.tooLarge),
+        ("CAST(x'61ff' AS TEXT)", .notText),
+    ])
+    func `a row that cannot travel is listed, and all else goes on in both directions`(
+        value: String, reason: SyncConflict.Reason
+    ) async throws {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO setting VALUES ('x', 0, \(value), 1)")
+        // More than it takes for snapshots.
+        for round in 0..<8 {
+            for device in devices {
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try await phone.engine.syncOnce()
+        for device in devices { try check(others(device), equals: ["laptop7", "phone7"]) }
+        let unsent = try phone.engine.conflicts()
+        check(unsent.map(\.reason), equals: [reason])
+        check(unsent.first?.key, equals: [.text("x"), .integer(0)])
+        check(unsent.first?.isUnsent, equals: true)
+        check(unsent.first?.isHeldBack, equals: false)
+        try check(SyncedFile(phone.queue).unsentCount, equals: 1)
+        let error = await #expect(throws: SyncError.self) { try await phone.engine.reset() }
+        check(error?.description.contains("'x', 0") == true)
+
+        try await phone.write("UPDATE setting SET value = 1 WHERE name = 'x'")
+        for _ in 0..<2 { for device in devices { try await device.engine.syncOnce() } }
+        try check(laptop.rows(), equals: phone.rows())
+        try check(phone.engine.conflicts().count, equals: 0)
+    }
+
+    @Test func `a row of which several writes make more than a snapshot may have is left out`()
+        throws
+    {
+        let file = try CapturedFile(
+            "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b, c);", tables: "note")
+        try file.run("INSERT INTO note (id) VALUES ('x')")
+        _ = try file.stamped()
+        for (column, count) in [("a", 1), ("b", 1), ("c", 0)] {
+            try file.run("UPDATE note SET \(column) = zeroblob(\((16 << 20) - 1000))")
+            try check(file.stamped().count, equals: count)
+        }
+        try check(file.capture.unsentRows(in: file.db).map(\.reason), equals: [.tooLarge])
+        try file.run("UPDATE note SET a = NULL")
+        try check(file.stamped().first?.registers.map(\.columns), equals: [["a"], ["c"]])
+        try check(file.capture.unsentRows(in: file.db).isEmpty)
+    }
+}
