@@ -148,6 +148,13 @@ struct Failure: Error {
                 "the store has no complete mirror \"\(name)\", or none of that time",
                 hint: "check --from and --name; \"securestorage mirror-log\" shows the times",
                 .notFound)
+        case .clockWasWrong(let last, let next):
+            let (last, next) = (PointInTime.text(last), PointInTime.text(next))
+            self.init(
+                "the clock of the mirror's machine was wrong: the state after that of \(last) has the "
+                    + "time \(next), which is still to come",
+                hint: "--at \(last) and --at \(next) restore these two; without --at, the newest",
+                .notFound)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",

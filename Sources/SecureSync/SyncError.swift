@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a store or a mirror failed.
 ///
 /// Descriptions contain names of objects and files, and messages of an engine; never a key, a
@@ -22,6 +24,10 @@ public enum SyncError: Error, Sendable, Hashable {
 
     /// The store has no complete mirror of this name, or none of that time.
     case noMirror(String)
+
+    /// Which state was the newest at that time cannot be told: the clock of the mirror's machine was
+    /// wrong, and the state after the one of `last` has the time `next`, which is still to come.
+    case clockWasWrong(last: Date, next: Date)
 
     /// An object is not as it was written, or is missing; the second text says how that shows.
     case damaged(String, String)
@@ -137,6 +143,10 @@ extension SyncError: CustomStringConvertible {
                 + "a name of its own, or start this one again to take over"
         case .noMirror(let name):
             "the store has no complete mirror \"\(name)\" of that time"
+        case .clockWasWrong(let last, let next):
+            "the clock of the mirror's machine was wrong: the state after that of \(Self.text(last)) has "
+                + "the time \(Self.text(next)), which is still to come; restore one of these two, or the "
+                + "newest"
         case .damaged(let name, let reason):
             "the object \"\(name)\" is damaged: \(reason); check the key; if it is right, restore an "
                 + "earlier point in time"
@@ -173,5 +183,9 @@ extension SyncError: CustomStringConvertible {
         case .store(let code, let message, let isTransient):
             "the store failed\(isTransient ? " for now" : ""): \(message) [\(code)]"
         }
+    }
+
+    private static func text(_ date: Date) -> String {
+        Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date)
     }
 }

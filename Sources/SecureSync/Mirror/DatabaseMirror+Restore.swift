@@ -39,8 +39,8 @@ extension DatabaseMirror {
     ///   - progress: Called on threads of its own, with bytes that were read in the first half of
     ///     the work, and then of the check; may end it by throwing.
     /// - Returns: What was restored.
-    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key; the
-    ///   store's errors; `SecureStorageError` if the file cannot be written;
+    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key;
+    ///   ``SyncError/clockWasWrong(last:next:)``; the store's errors; `SecureStorageError` if the file cannot be written;
     ///   `CancellationError`; the error of `progress`.
     @discardableResult
     public static func restore(
@@ -68,6 +68,7 @@ extension DatabaseMirror {
             }
             try await chain.readSnapshot(write)
             let state = try await chain.readSegments(write)
+            try point.requireTimes(of: state, now: place.clock.now)
             try await onOwnThread(reporting: progress) { progress in
                 try file.truncate(pages: state.pageCount)
                 try file.publish(key: key, salt: chain.keys.salt) {
@@ -81,6 +82,24 @@ extension DatabaseMirror {
             file.discard()
             throw error
         }
+    }
+}
+
+extension DatabaseMirror.Point {
+    /// Checks that the next state is a later one, as far as that can be seen.
+    ///
+    /// One from the future may have been committed at any time after the one before it.
+    ///
+    /// - Throws: `.clockWasWrong`.
+    func requireTimes(of state: MirrorChain.State, now: UInt64) throws {
+        guard case .date(let date) = self, let next = state.following else { return }
+        let point = date.timeIntervalSince1970 * 1000
+        // Clocks of two machines may differ a little. Whoever names a state's own millisecond, or a
+        // time that is still to come, knows what the mirror says.
+        let limit = Double(now) + 60_000
+        guard Double(next) > limit, point <= limit, point >= Double(state.time) + 1 else { return }
+        throw SyncError.clockWasWrong(
+            last: Date(milliseconds: state.time), next: Date(milliseconds: next))
     }
 }
 

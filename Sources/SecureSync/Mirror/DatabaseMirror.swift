@@ -41,13 +41,23 @@ public final class DatabaseMirror: Sendable {
         of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String,
         settings: Settings = Settings()
     ) throws {
-        try self.init(of: database, in: store, name: name, settings: settings) { Date() }
+        try self.init(database, store, name, settings, MirrorClock())
     }
 
     /// Creates a mirror with another clock.
-    package init(
+    ///
+    /// - Parameter uptime: The witness of `clock`; nil for none.
+    package convenience init(
         of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String,
-        settings: Settings, clock: @escaping @Sendable () -> Date
+        settings: Settings, uptime: (@Sendable () -> Duration)? = nil,
+        clock: @escaping @Sendable () -> Date
+    ) throws {
+        try self.init(database, store, name, settings, MirrorClock(clock, uptime: uptime))
+    }
+
+    private init(
+        _ database: any SecureDatabaseReader, _ store: any SyncObjectStore, _ name: String,
+        _ settings: Settings, _ clock: MirrorClock
     ) throws {
         self.name = name
         self.database = database

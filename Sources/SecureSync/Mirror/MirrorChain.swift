@@ -16,6 +16,8 @@ struct MirrorChain: Sendable {
     let hasLater: Bool
     /// Whether the time of a later one is not known for sure: it is damaged, or of another key.
     let isLaterUnknown: Bool
+    /// The time from which on the next one is restored, if it is known.
+    let laterTime: UInt64?
 
     /// What receives the pages; runs on a thread of its own.
     typealias Visitor = @Sendable (MirrorObject.Read) throws -> Void
@@ -30,6 +32,7 @@ struct MirrorChain: Sendable {
         _ cipher: CipherConfiguration
     ) async throws -> MirrorChain {
         var (hasLater, isUnknown) = (false, false)
+        var laterTime: UInt64?
         var keys: PageKeys?
         for generation in try await place.generations().reversed() {
             guard let manifest = try await place.manifest(of: generation) else {
@@ -39,13 +42,14 @@ struct MirrorChain: Sendable {
             if point.includes(manifest.object.time) {
                 return try await MirrorChain(
                     place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
-                    manifest.bytes, point, key, cipher, earlier: keys)
+                    laterTime: laterTime, manifest.bytes, point, key, cipher, earlier: keys)
             }
             let later = try? await MirrorChain(
                 place, generation, hasLater: hasLater, isLaterUnknown: false, manifest.bytes, point,
                 key, cipher, earlier: keys)
             hasLater = true
             isUnknown = isUnknown || later == nil
+            laterTime = manifest.object.time
             keys = later?.keys ?? keys
         }
         throw SyncError.noMirror(place.names.mirror)
@@ -55,7 +59,7 @@ struct MirrorChain: Sendable {
     // passphrase takes a tenth of a second each time.
     init(
         _ place: MirrorPlace, _ generation: UInt64, hasLater: Bool,
-        isLaterUnknown: Bool, _ manifestBytes: Data,
+        isLaterUnknown: Bool, laterTime: UInt64? = nil, _ manifestBytes: Data,
         _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration,
         earlier: PageKeys?
     ) async throws {
@@ -64,6 +68,7 @@ struct MirrorChain: Sendable {
         self.point = point
         self.hasLater = hasLater
         self.isLaterUnknown = isLaterUnknown
+        self.laterTime = laterTime
         let name = place.names.manifest(of: generation)
         let header = try MirrorObject.header(of: manifestBytes, named: name)
         if let earlier, earlier.salt == header.salt {
@@ -128,6 +133,8 @@ struct MirrorChain: Sendable {
     struct State: Sendable {
         var pageCount: Int
         var time: UInt64
+        /// The time of the next state, if there is one.
+        var following: UInt64?
     }
 
     /// Reads the segments up to the point in time, of each the largest that serves; those of a
@@ -150,7 +157,10 @@ struct MirrorChain: Sendable {
                 hasLookedAgain = true
                 continue
             }
-            guard case .segment(let entry, let read) = step else { return state }
+            guard case .segment(let entry, let read) = step else {
+                if case .end(let following) = step { state.following = following ?? laterTime }
+                return state
+            }
             hasLookedAgain = false
             if read.object.beginsCommit { held = [] }
             if read.object.endsCommit {
@@ -179,14 +189,15 @@ struct MirrorChain: Sendable {
 
     private enum Step {
         case segment(MirrorLog.Entry, MirrorObject.Read)
-        case end
+        /// The time of the next one, if it is later than the point.
+        case end(before: UInt64?)
     }
 
     private func step(
         at next: UInt64, after last: [UInt8], _ log: inout MirrorLog
     ) async throws -> Step {
         var damage: SyncError?
-        var later: MirrorLog.Entry?
+        var later: (entry: MirrorLog.Entry, time: UInt64)?
         for entry in try await log.entries(at: next) {
             do {
                 guard let bytes = try await place.store.read(entry.name) else {
@@ -207,7 +218,7 @@ struct MirrorChain: Sendable {
                             names.manifest(of: generation + 1),
                             "its time cannot be checked; take an earlier one")
                     }
-                    return .end
+                    return .end(before: nil)
                 }
                 guard read.object.kind == .segment, read.object.generation == generation,
                     read.object.numbers == entry.numbers, read.object.previous == last
@@ -217,8 +228,8 @@ struct MirrorChain: Sendable {
                 if isInitial(read.object) || point.includes(read.object.time) {
                     return .segment(entry, read)
                 }
-                if entry.level == .log { return .end }
-                later = later ?? entry
+                if entry.level == .log { return .end(before: read.object.time) }
+                later = later ?? (entry, read.object.time)
             } catch let error as SyncError where error.isDamage {
                 // The same commits may be in smaller ones.
                 damage = damage ?? error
@@ -229,7 +240,7 @@ struct MirrorChain: Sendable {
         let isEnd: Bool
         if let later {
             // Of those that it was merged of, either all are there or none.
-            isEnd = following.map { $0.numbers.lowerBound > later.numbers.upperBound } ?? true
+            isEnd = following.map { $0.numbers.lowerBound > later.entry.numbers.upperBound } ?? true
         } else {
             // What nobody can notice is that the newest of all are missing.
             isEnd = following == nil && !hasLater && next > manifest.object.numbers.upperBound
@@ -238,7 +249,7 @@ struct MirrorChain: Sendable {
             throw SyncError.damaged(
                 names.segment(next...next, of: generation), "it is missing, with later ones there")
         }
-        return .end
+        return .end(before: later?.time)
     }
 }
 

@@ -47,7 +47,7 @@ struct MirrorCompaction: Sendable {
             done[level] = merged.compactMap { MirrorNames.numbers(in: $0.name)?.upperBound }.max()
         }
         var next = (done[level] ?? 0) + 1
-        let now = place.now / period
+        let now = place.clock.now / period
         var merging: Merging?
         while let entry = try await log.entries(at: next, sources).first,
             let bytes = try await place.store.read(entry.name),
@@ -151,7 +151,12 @@ struct MirrorCompaction: Sendable {
 
     /// Removes the segments that hours stand for and that are older than points in time are kept,
     /// at least a minute.
-    mutating func trim(_ settings: DatabaseMirror.Settings) async throws {
+    ///
+    /// - Parameters:
+    ///   - settings: How long points in time are kept.
+    ///   - now: The time that decides what is removed.
+    /// - Throws: `SyncError`.
+    mutating func trim(_ settings: DatabaseMirror.Settings, at now: UInt64) async throws {
         let hours = try await place.store.listAll(
             place.names.segments(.hours, of: generation),
             after: place.names.segment(trimmed...trimmed, .hours, of: generation))
@@ -167,8 +172,8 @@ struct MirrorCompaction: Sendable {
             if !smaller.isEmpty {
                 guard let bytes = try await place.store.read(hour.name) else { continue }
                 let read = try MirrorObject.open(bytes, named: hour.name, key)
-                guard place.isOver(max(settings.keepsPoints, .seconds(60)), since: read.object)
-                else { return }
+                let limit = max(settings.keepsPoints, .seconds(60))
+                guard limit.isOver(from: read.object.time, to: now) else { return }
                 try await place.store.remove(smaller)
             }
             trimmed = numbers.upperBound

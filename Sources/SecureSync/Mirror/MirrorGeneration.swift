@@ -61,7 +61,7 @@ actor MirrorGeneration {
         self.place = place
         self.status = status
         start = source.position
-        lastCheck = (place.now, .now)
+        lastCheck = (place.clock.now, .now)
         let keys = source.keys
         salt = keys.salt
         key = keys.key(for: Self.purpose)
@@ -71,7 +71,7 @@ actor MirrorGeneration {
 
     private func object(_ kind: MirrorObject.Kind, _ numbers: ClosedRange<UInt64>) -> MirrorObject {
         MirrorObject(
-            kind: kind, generation: number, numbers: numbers, time: place.now,
+            kind: kind, generation: number, numbers: numbers, time: place.clock.next(),
             pageSize: UInt32(source.pageSize), previous: last, salt: salt)
     }
 
@@ -166,10 +166,11 @@ actor MirrorGeneration {
     /// - Returns: false if that is impossible: the generation has ended, or is of another state of
     ///   the database or of another key.
     func resume() async throws -> Bool {
-        guard let manifest = try await sound(names.manifest(of: number), .manifest) else {
-            return false
-        }
-        lastCheck = (place.now, .now)
+        guard
+            let manifest = try await place.sound(
+                names.manifest(of: number), .manifest, of: number, key)
+        else { return false }
+        lastCheck = (place.clock.now, .now)
         isComplete = true
         var log = MirrorLog(place, number)
         let chain = try await log.chain()
@@ -183,7 +184,9 @@ actor MirrorGeneration {
         // Back to the last object that ends a commit.
         var newest: MirrorObject.Read?
         for entry in chain.reversed() {
-            guard let read = try await sound(entry.name, .segment) else { return false }
+            guard let read = try await place.sound(entry.name, .segment, of: number, key) else {
+                return false
+            }
             newest = newest ?? read
             position = read.object.position
             if read.object.endsCommit { break }
@@ -191,16 +194,6 @@ actor MirrorGeneration {
         if let newest { (next, last) = (newest.object.numbers.upperBound + 1, newest.end) }
         guard let position else { return false }
         return try await onOwnThread { [source] in try source.resume(at: position) }
-    }
-
-    /// Returns an object; nil for whatever is wrong with it: the answer is a new generation.
-    private func sound(_ name: String, _ kind: MirrorObject.Kind) async throws -> MirrorObject.Read?
-    {
-        do {
-            return try await place.read(name, kind, of: number, key)
-        } catch SyncError.damaged, SyncError.newerFormat {
-            return nil
-        }
     }
 
     // MARK: - Segments
@@ -221,7 +214,7 @@ actor MirrorGeneration {
     private func ship(_ changes: CommittedPages.Changes?, from start: LogPosition) async throws {
         guard let changes else { return }
         status.noteCommits()
-        unfinished = Unfinished(changes: changes, time: place.now, start: start)
+        unfinished = Unfinished(changes: changes, time: place.clock.next(), start: start)
         try await shipUnfinished()
     }
 
@@ -231,7 +224,7 @@ actor MirrorGeneration {
     /// never removed.
     private func requireOnlyWriter() async throws {
         guard isUnchecked else { return }
-        let now = (place.now, ContinuousClock.now)
+        let now = (place.clock.now, ContinuousClock.now)
         let away = max(
             now.1 - lastCheck.instant,
             .milliseconds(Int64(now.0 > lastCheck.clock ? now.0 - lastCheck.clock : 0)))

@@ -5,14 +5,7 @@ internal import Foundation
 struct MirrorPlace: Sendable {
     let names: MirrorNames
     let store: any SyncObjectStore
-    var clock: @Sendable () -> Date = { Date() }
-
-    /// Milliseconds since 1970.
-    var now: UInt64 { UInt64(max(clock().timeIntervalSince1970 * 1000, 0)) }
-
-    func isOver(_ limit: Duration, since object: MirrorObject) -> Bool {
-        (Double(now) - Double(object.time)) / 1000 > limit / .seconds(1)
-    }
+    var clock = MirrorClock()
 
     /// The numbers of all generations that have begun and are not removed, in ascending order.
     func generations() async throws -> [UInt64] {
@@ -44,6 +37,37 @@ struct MirrorPlace: Sendable {
         guard object.kind == .end else { throw SyncError.damaged(name, "it is another object") }
         _ = try MirrorObject.open(bytes, named: name, MirrorObject.publicKey)
         return nil
+    }
+
+    /// Returns the newest time of an object that a restore reads; nil if there is none of this key.
+    ///
+    /// Others are no witness: whoever can write to the store could move all later times.
+    func newestTime(_ key: SymmetricKey) async throws -> UInt64? {
+        for generation in try await generations().reversed() {
+            let name = names.manifest(of: generation)
+            guard let manifest = try await sound(name, .manifest, of: generation, key) else {
+                continue
+            }
+            var log = MirrorLog(self, generation)
+            for entry in try await log.chain().reversed() {
+                if let segment = try await sound(entry.name, .segment, of: generation, key) {
+                    return max(manifest.object.time, segment.object.time)
+                }
+            }
+            return manifest.object.time
+        }
+        return nil
+    }
+
+    /// Returns an object; nil also for whatever is wrong with it.
+    func sound(
+        _ name: String, _ kind: MirrorObject.Kind, of generation: UInt64, _ key: SymmetricKey
+    ) async throws -> MirrorObject.Read? {
+        do {
+            return try await read(name, kind, of: generation, key)
+        } catch SyncError.damaged, SyncError.newerFormat {
+            return nil
+        }
     }
 
     /// Whether something is where a generation's manifest would be, so that it gets none.

@@ -10,16 +10,40 @@ struct MirrorRetention: Sendable {
     /// What generations are ended with.
     let end: MirrorObject
 
-    /// Removes the generations that ended before the settings' limit.
-    func remove(_ settings: DatabaseMirror.Settings) async throws {
-        var isRemoving = false
+    /// Removes the oldest generation that ended before the settings' limit.
+    ///
+    /// One at a time: if a clock or an object is wrong, little is lost until somebody notices.
+    ///
+    /// - Parameters:
+    ///   - settings: How long generations are kept.
+    ///   - now: The time that decides what is removed.
+    /// - Throws: `SyncError`.
+    func remove(_ settings: DatabaseMirror.Settings, at now: UInt64) async throws {
+        var following: UInt64?
+        var ended: [UInt64] = []
         for number in try await place.generations().reversed() {
-            if isRemoving {
-                try await remove(number)
-            } else if let manifest = try await place.manifest(of: number) {
-                isRemoving = place.isOver(settings.keepsHours, since: manifest.object)
+            if let following, settings.keepsHours.isOver(from: following, to: now) {
+                ended.insert(number, at: 0)
+            }
+            if let manifest = try await place.manifest(of: number) {
+                following = manifest.object.time
             }
         }
+        for number in ended {
+            // Its own last object is the second witness.
+            guard settings.keepsHours.isOver(from: try await lastTime(of: number), to: now) else {
+                continue
+            }
+            return try await remove(number)
+        }
+    }
+
+    /// Returns the time of a generation's last object; 0 if none can be read.
+    private func lastTime(of number: UInt64) async throws -> UInt64 {
+        var log = MirrorLog(place, number)
+        guard let last = try await log.last(), let bytes = try await place.store.read(last.name)
+        else { return 0 }
+        return (try? MirrorObject.header(of: bytes, named: last.name).time) ?? 0
     }
 
     /// Removes the generations before one that have other keys.
@@ -59,5 +83,12 @@ struct MirrorRetention: Sendable {
             try await place.store.remove(names)
         }
         try await place.store.remove([place.names.generation(number)])
+    }
+}
+
+extension Duration {
+    /// Whether more than this has passed between two times in milliseconds.
+    func isOver(from start: UInt64, to now: UInt64) -> Bool {
+        (Double(now) - Double(start)) / 1000 > self / .seconds(1)
     }
 }

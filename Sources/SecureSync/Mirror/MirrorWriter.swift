@@ -109,6 +109,8 @@ actor MirrorWriter {
         for number in numbers.reversed() where number < new.number {
             if try await place.end(number, with: end) { break }
         }
+        // Until then another mirror may have stored something.
+        try await noteTimes(new.source)
         try await new.writeSnapshot()
         try await new.ship()
         try await new.complete()
@@ -120,6 +122,7 @@ actor MirrorWriter {
     private func resumeOrPrepare() async throws -> MirrorGeneration? {
         let source = try await newSource()
         do {
+            try await noteTimes(source)
             let numbers = try await place.generations()
             if let ownNumber, let newest = numbers.last, newest > ownNumber {
                 throw SyncError.otherMirror(place.names.mirror)
@@ -157,6 +160,11 @@ actor MirrorWriter {
         (current, prepared) = (next, nil)
     }
 
+    private func noteTimes(_ source: CommittedPages) async throws {
+        let key = source.keys.key(for: MirrorGeneration.purpose)
+        if let newest = try await place.newestTime(key) { place.clock.note(newest) }
+    }
+
     private func newSource() async throws -> CommittedPages {
         try await onOwnThread { [database] in try CommittedPages(of: database) }
     }
@@ -183,13 +191,14 @@ actor MirrorWriter {
         if compaction?.generation != current.number {
             compaction = MirrorCompaction(place, current.number, current.key)
         }
-        if var now = compaction {
-            try await now.merge()
-            try await now.trim(settings)
-            compaction = now
+        let now = place.clock.nextForRemoval()
+        if var compaction {
+            try await compaction.merge()
+            try await compaction.trim(settings, at: now)
+            self.compaction = compaction
         }
         try await prepareNext(current, settings)
-        try await MirrorRetention(place: place, end: await current.end).remove(settings)
+        try await MirrorRetention(place: place, end: await current.end).remove(settings, at: now)
     }
 
     /// Removes the generations whose keys are not that of the current one.
@@ -252,7 +261,9 @@ actor MirrorWriter {
         _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings
     ) async throws -> Bool {
         guard let manifest = try await place.manifest(of: current.number) else { return false }
-        if place.isOver(settings.keepsHours, since: manifest.object) { return true }
+        if settings.keepsHours.isOver(from: manifest.object.time, to: place.clock.now) {
+            return true
+        }
         var log = MirrorLog(place, current.number)
         let size = try await log.chain().reduce(0) { $0 + $1.size }
         let half = current.source.pageCount * current.source.pageSize / 2
