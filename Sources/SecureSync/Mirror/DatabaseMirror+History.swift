@@ -31,18 +31,23 @@ extension DatabaseMirror {
     /// - Parameters:
     ///   - name: The mirror's name.
     ///   - store: The store.
-    /// - Returns: The complete generations.
+    /// - Returns: The complete generations, without those whose beginning is damaged.
     /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``; the errors of the store.
     public static func history(
         of name: String, in store: any SyncObjectStore
     ) async throws -> [Generation] {
         let place = MirrorPlace(names: try MirrorNames(name), store: store)
         var found: [Generation] = []
+        var damage: SyncError?
         for number in try await place.generations() {
-            guard let manifest = try await place.manifest(of: number)?.object else { continue }
-            found.append(try await generation(number, manifest, place))
+            switch try await place.completeness(of: number) {
+            case .never: continue
+            case .unknown(let error): damage = error
+            case .complete(let manifest, _):
+                found.append(try await generation(number, manifest, place))
+            }
         }
-        guard !found.isEmpty else { throw SyncError.noMirror(name) }
+        guard !found.isEmpty else { throw damage ?? SyncError.noMirror(name) }
         return found
     }
 
@@ -57,8 +62,8 @@ extension DatabaseMirror {
         var (end, hasEnded) = (manifest.time, false)
         var log = MirrorLog(place, number)
         if let last = try await log.last(), let bytes = try await place.store.read(last.name) {
-            let object = try MirrorObject.header(of: bytes, named: last.name)
-            (end, hasEnded) = (object.time, object.kind == .end)
+            let object = try? MirrorObject.header(of: bytes, named: last.name)
+            (end, hasEnded) = (object?.time ?? end, object?.kind == .end)
         }
         return Generation(
             number: Int(clamping: number), begin: Date(milliseconds: manifest.time),

@@ -46,7 +46,9 @@ public final class DatabaseMirror: Sendable {
 
     /// Creates a mirror with another clock.
     ///
-    /// - Parameter uptime: The witness of `clock`; nil for none.
+    /// `uptime` is the witness of `clock`; nil for none.
+    ///
+    /// - Throws: As the other one.
     package convenience init(
         of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String,
         settings: Settings, uptime: (@Sendable () -> Duration)? = nil,

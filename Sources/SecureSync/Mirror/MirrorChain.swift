@@ -34,25 +34,30 @@ struct MirrorChain: Sendable {
         var (hasLater, isUnknown) = (false, false)
         var laterTime: UInt64?
         var keys: PageKeys?
+        var damage: SyncError?
         for generation in try await place.generations().reversed() {
-            guard let manifest = try await place.manifest(of: generation) else {
-                try await place.requireNeverComplete(generation)
-                continue
+            switch try await place.completeness(of: generation) {
+            case .never: continue
+            case .unknown(let error):
+                // It is the newest, or may have been at that time.
+                guard point != .latest else { throw error }
+                (hasLater, isUnknown, damage) = (true, true, error)
+            case .complete(let manifest, let bytes):
+                if point.includes(manifest.time) {
+                    return try await MirrorChain(
+                        place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
+                        laterTime: laterTime, bytes, point, key, cipher, earlier: keys)
+                }
+                let later = try? await MirrorChain(
+                    place, generation, hasLater: hasLater, isLaterUnknown: false, bytes, point,
+                    key, cipher, earlier: keys)
+                hasLater = true
+                isUnknown = isUnknown || later == nil
+                laterTime = manifest.time
+                keys = later?.keys ?? keys
             }
-            if point.includes(manifest.object.time) {
-                return try await MirrorChain(
-                    place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
-                    laterTime: laterTime, manifest.bytes, point, key, cipher, earlier: keys)
-            }
-            let later = try? await MirrorChain(
-                place, generation, hasLater: hasLater, isLaterUnknown: false, manifest.bytes, point,
-                key, cipher, earlier: keys)
-            hasLater = true
-            isUnknown = isUnknown || later == nil
-            laterTime = manifest.object.time
-            keys = later?.keys ?? keys
         }
-        throw SyncError.noMirror(place.names.mirror)
+        throw damage ?? SyncError.noMirror(place.names.mirror)
     }
 
     // `earlier`: keys that were derived for another generation. Most have the same salt, and a

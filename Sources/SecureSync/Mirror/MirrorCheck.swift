@@ -145,13 +145,3 @@ struct MirrorCheck {
         }
     }
 }
-
-extension SyncError {
-    /// Whether it is a finding about what was stored.
-    fileprivate var isFinding: Bool {
-        switch self {
-        case .damaged, .newerFormat: true
-        default: false
-        }
-    }
-}

@@ -30,7 +30,9 @@ struct MirrorCompaction: Sendable {
     mutating func merge() async throws {
         initial =
             if let initial { initial } else {
-                try await place.manifest(of: generation)?.object.numbers.upperBound
+                try await place.read(
+                    place.names.manifest(of: generation), .manifest, of: generation, key)?
+                    .object.numbers.upperBound
             }
         try await merge([.log], into: .minutes, each: 60_000)
         try await merge([.minutes, .log], into: .hours, each: 3_600_000)

@@ -75,6 +75,31 @@ struct MirrorPlace: Sendable {
         try await store.read(names.manifest(of: generation)) != nil
     }
 
+    /// Whether a generation can be restored, or what is wrong with its manifest, which nobody may
+    /// take for none.
+    enum Completeness {
+        case never
+        case complete(MirrorObject, Data)
+        case unknown(SyncError)
+    }
+
+    /// Returns whether a generation can be restored.
+    ///
+    /// - Parameter generation: Its number.
+    /// - Returns: Damage as `.unknown`.
+    /// - Throws: The store's errors.
+    func completeness(of generation: UInt64) async throws -> Completeness {
+        do {
+            if let (object, bytes) = try await manifest(of: generation) {
+                return .complete(object, bytes)
+            }
+            try await requireNeverComplete(generation)
+            return .never
+        } catch let error as SyncError where error.isFinding {
+            return .unknown(error)
+        }
+    }
+
     /// Checks that a generation without a manifest never had one.
     ///
     /// - Parameter generation: Its number.
@@ -111,19 +136,21 @@ struct MirrorPlace: Sendable {
     /// - Parameters:
     ///   - generation: Its number.
     ///   - end: What the object has besides its number and generation.
-    /// - Returns: Whether the generation can be restored.
+    /// - Returns: Whether the generation can be restored; if nobody can know, both of its places
+    ///   are ended.
     /// - Throws: `SyncError`.
-    func end(_ generation: UInt64, with end: MirrorObject) async throws -> Bool {
+    func end(_ generation: UInt64, with end: MirrorObject) async throws -> Completeness {
         var object = end
         object.generation = generation
         object.numbers = 0...0
         let manifest = names.manifest(of: generation)
-        if try await store.create(manifest, object.sealed()) { return false }
-        guard try await self.manifest(of: generation) != nil else { return false }
+        _ = try await store.create(manifest, object.sealed())
+        let completeness = try await completeness(of: generation)
+        if case .never = completeness { return .never }
         while true {
             var log = MirrorLog(self, generation)
             let last = try await log.last()
-            if let last, try await isEnd(last) { return true }
+            if let last, try await isEnd(last) { return completeness }
             let number = (last?.numbers.upperBound ?? 0) + 1
             object.numbers = number...number
             // Looked at again: where others have merged and removed segments, a name is free that
@@ -136,7 +163,17 @@ struct MirrorPlace: Sendable {
     func isEnd(_ entry: MirrorLog.Entry) async throws -> Bool {
         guard entry.size == MirrorObject.emptyLength, let bytes = try await store.read(entry.name)
         else { return false }
-        return try MirrorObject.open(bytes, named: entry.name, MirrorObject.publicKey).object.kind
-            == .end
+        let read = try? MirrorObject.open(bytes, named: entry.name, MirrorObject.publicKey)
+        return read?.object.kind == .end
+    }
+}
+
+extension SyncError {
+    /// Whether it is a finding about what was stored.
+    var isFinding: Bool {
+        switch self {
+        case .damaged, .newerFormat: true
+        default: false
+        }
     }
 }

@@ -25,16 +25,15 @@ struct MirrorRetention: Sendable {
             if let following, settings.keepsHours.isOver(from: following, to: now) {
                 ended.insert(number, at: 0)
             }
-            if let manifest = try await place.manifest(of: number) {
-                following = manifest.object.time
+            // A damaged one is no witness, and goes when the next one says so.
+            if case .complete(let manifest, _) = try await place.completeness(of: number) {
+                following = manifest.time
             }
         }
         for number in ended {
             // Its own last object is the second witness.
-            guard settings.keepsHours.isOver(from: try await lastTime(of: number), to: now) else {
-                continue
-            }
-            return try await remove(number)
+            let end = try await lastTime(of: number)
+            if settings.keepsHours.isOver(from: end, to: now) { return try await remove(number) }
         }
     }
 
@@ -52,11 +51,7 @@ struct MirrorRetention: Sendable {
     ) async throws {
         for number in try await place.generations() where number < current {
             let name = place.names.manifest(of: number)
-            if let manifest = try await place.manifest(of: number),
-                (try? MirrorObject.open(manifest.bytes, named: name, key)) != nil
-            {
-                continue
-            }
+            if try await place.sound(name, .manifest, of: number, key) != nil { continue }
             try await remove(number)
         }
     }
@@ -70,8 +65,10 @@ struct MirrorRetention: Sendable {
     /// - Throws: `SyncError`.
     func remove(_ number: UInt64) async throws {
         let manifest = place.names.manifest(of: number)
-        var kept: Set<String> = [manifest]
-        if try await place.end(number, with: end) {
+        var kept: Set<String> = []
+        if case .never = try await place.end(number, with: end) {
+            kept.insert(manifest)
+        } else {
             try await place.store.remove([manifest])
         }
         var log = MirrorLog(place, number)

@@ -107,7 +107,7 @@ actor MirrorWriter {
         // The number may be one of a generation that was removed long ago.
         guard numbers.last == new.number else { throw SyncError.otherMirror(place.names.mirror) }
         for number in numbers.reversed() where number < new.number {
-            if try await place.end(number, with: end) { break }
+            if case .complete = try await place.end(number, with: end) { break }
         }
         // Until then another mirror may have stored something.
         try await noteTimes(new.source)
@@ -129,14 +129,15 @@ actor MirrorWriter {
             }
             for number in numbers.reversed() {
                 let old = generation(number, source)
-                if try await place.manifest(of: number) == nil {
+                if case .never = try await place.completeness(of: number) {
                     // Another mirror may be about to complete it, and to end those before it: this
                     // one has to begin after that.
                     let isOwn = ownNumber.map { number <= $0 } ?? false
                     let hasEnd = try await place.hasEnd(number)
                     guard isOwn || hasEnd else { break }
-                    guard try await place.end(number, with: old.end) else { continue }
+                    if case .never = try await place.end(number, with: old.end) { continue }
                 }
+                // Not where the manifest is damaged, either.
                 guard try await old.resume() else { break }
                 ownNumber = numbers.last
                 try await old.ship()
@@ -192,13 +193,20 @@ actor MirrorWriter {
             compaction = MirrorCompaction(place, current.number, current.key)
         }
         let now = place.clock.nextForRemoval()
-        if var compaction {
-            try await compaction.merge()
-            try await compaction.trim(settings, at: now)
-            self.compaction = compaction
+        var damage: SyncError?
+        do {
+            if var compaction {
+                try await compaction.merge()
+                try await compaction.trim(settings, at: now)
+                self.compaction = compaction
+            }
+        } catch let error as SyncError where error.isFinding {
+            // The later states cannot be restored without what is damaged: they need a snapshot.
+            damage = error
         }
-        try await prepareNext(current, settings)
+        try await prepareNext(current, settings, isDamaged: damage != nil)
         try await MirrorRetention(place: place, end: await current.end).remove(settings, at: now)
+        if let damage { throw damage }
     }
 
     /// Removes the generations whose keys are not that of the current one.
@@ -213,11 +221,12 @@ actor MirrorWriter {
     }
 
     private func prepareNext(
-        _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings
+        _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings, isDamaged: Bool
     ) async throws {
         guard prepared == nil else { return }
         if preparing == nil {
-            guard try await isTimeForNext(current, settings) else { return }
+            let isTime = try await isTimeForNext(current, settings)
+            guard isDamaged || isTime else { return }
             let numbers = try await place.generations()
             // Otherwise the later ones may be this mirror's.
             guard isFree(current) else { return }
@@ -260,7 +269,10 @@ actor MirrorWriter {
     private func isTimeForNext(
         _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings
     ) async throws -> Bool {
-        guard let manifest = try await place.manifest(of: current.number) else { return false }
+        let name = place.names.manifest(of: current.number)
+        // Without it, none of its states can be restored.
+        guard let manifest = try await place.sound(name, .manifest, of: current.number, current.key)
+        else { return true }
         if settings.keepsHours.isOver(from: manifest.object.time, to: place.clock.now) {
             return true
         }

@@ -1,0 +1,153 @@
+import Foundation
+import SecureStorage
+import SecureStoragePlatform
+import SecureSync
+import Testing
+import TestSupport
+@testable import SecureSyncTests
+
+/// A manifest that is damaged costs its own generation, and nothing else.
+struct MirrorManifestDamageTests {
+    private let home: TemporaryDatabase
+    private let store: DirectoryObjectStore
+    private let pool: SecureDatabasePool
+    private let start = Date(timeIntervalSince1970: 1_800_000_000)
+    private let clock: Locked<Date>
+    private let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    init() throws {
+        home = try TemporaryDatabase()
+        store = DirectoryObjectStore(
+            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
+                .appendingPathComponent("store"))
+        pool = try home.openPool()
+        clock = Locked(start)
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
+    }
+
+    private func mirror() throws -> DatabaseMirror {
+        try DatabaseMirror(of: pool, in: store, name: "notes", settings: .init()) { [clock] in
+            clock.withLock { $0 }
+        }
+    }
+
+    private func add() async throws {
+        try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (randomblob(100))") }
+    }
+
+    /// Stores a generation of its own, which begins in that hour with so many rows; the next one has
+    /// one row more half an hour later.
+    private func generation(_ hour: Double) async throws {
+        _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        try await add()
+        clock.withLock { $0 = start + hour * 3600 }
+        let mirror = try mirror()
+        try await mirror.flush()
+        try await add()
+        clock.withLock { $0 = start + (hour + 0.5) * 3600 }
+        try await mirror.flush()
+    }
+
+    private func restoredCount(atHour hour: Double? = nil) async throws -> Int? {
+        let url = URL(fileURLWithPath: home.path + "-restored")
+        defer { _ = try? SecureDatabaseStore.remove(at: url) }
+        try await DatabaseMirror.restore(
+            "notes", from: store, to: url, key: key,
+            at: hour.map { .date(start + $0 * 3600) } ?? .latest)
+        let db = SecureDatabaseStore(url: url)
+        try db.open(with: key)
+        defer { db.close() }
+        return try db.int("SELECT count(*) FROM t")
+    }
+
+    private static func manifest(_ number: Int) -> String {
+        "notes/000000000000000\(number)/snapshot/manifest"
+    }
+
+    enum Damage: CaseIterable { case magic, mac, version, empty, missing }
+
+    private func damage(_ name: String, _ kind: Damage) async throws {
+        var bytes = try await require(store.read(name))
+        try await store.remove([name])
+        switch kind {
+        case .magic: bytes[0] ^= 1
+        case .mac: bytes[bytes.count - 1] ^= 1
+        case .version: bytes[9] ^= 0x40
+        case .empty: bytes = Data()
+        case .missing: return
+        }
+        _ = try await store.create(name, bytes)
+    }
+
+    @Test(arguments: [1, 2, 3], Damage.allCases)
+    func `all other points are restored, and the next mirror stores everything`(
+        number: Int, kind: Damage
+    ) async throws {
+        for hour in 1...3 { try await generation(Double(hour)) }
+        try await damage(Self.manifest(number), kind)
+        for other in 1...3 where other != number {
+            let hour = Double(other)
+            try await check(restoredCount(atHour: hour + 0.1), equals: other * 2 - 1, "\(other)")
+            try await check(restoredCount(atHour: hour + 0.6), equals: other * 2, "\(other)")
+        }
+        await #expect(throws: SyncError.self) {
+            try await restoredCount(atHour: Double(number) + 0.6)
+        }
+        if number == 3 {
+            await #expect(throws: SyncError.self) { try await restoredCount() }
+        }
+        let history = try await DatabaseMirror.history(of: "notes", in: store).map(\.number)
+        check(Set(history).isSuperset(of: [1, 2, 3].filter { $0 != number }))
+        try await check(!DatabaseMirror.verify("notes", in: store, key: key).isSound)
+
+        clock.withLock { $0 = start + 5 * 3600 }
+        try await add()
+        let next = try mirror()
+        try await next.flush()
+        try await next.maintain()
+        try await check(restoredCount(), equals: 7)
+        try await check(restoredCount(atHour: 5.1), equals: 7)
+        for other in 1...3 where other != number {
+            try await check(restoredCount(atHour: Double(other) + 0.6), equals: other * 2)
+        }
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `a running mirror whose manifest is damaged stores all pages again`(kind: Damage)
+        async throws
+    {
+        let mirror = try mirror()
+        try await mirror.flush()
+        try await add()
+        try await mirror.flush()
+        try await damage(Self.manifest(1), kind)
+        try await add()
+        try await mirror.flush()
+        // It may say what is wrong.
+        try? await mirror.maintain()
+        try await mirror.flush()
+        try await check(restoredCount(), equals: 2)
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `what is older than the settings keep goes, with the damaged one`(kind: Damage)
+        async throws
+    {
+        for hour in 1...3 { try await generation(Double(hour)) }
+        try await damage(Self.manifest(2), kind)
+        let mirror = try mirror()
+        for _ in 0..<40 {
+            clock.withLock { $0 += 24 * 3600 }
+            try await add()
+            try await mirror.flush()
+            try await mirror.maintain()
+        }
+        try await mirror.flush()
+        let left = try await store.listAll("notes/generations/").map(\.name)
+        for number in 1...2 {
+            check(!left.contains("notes/generations/000000000000000\(number)"))
+        }
+        try await check(restoredCount(), equals: 46)
+        try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)
+    }
+}
