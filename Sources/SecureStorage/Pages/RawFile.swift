@@ -90,6 +90,15 @@ final class RawFile: Sendable {
         }
     }
 
+    /// Whether another process has the file open as a database: each connection of SQLite holds a
+    /// lock on these bytes for as long as it uses a write-ahead log.
+    var isOpenElsewhere: Bool {
+        var lock = flock()
+        (lock.l_type, lock.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
+        (lock.l_start, lock.l_len) = (0x4000_0002, 510)
+        return fcntl(descriptor.number, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+
     /// Fills `buffer` from `offset` on.
     ///
     /// - Returns: The number of bytes read; fewer only at the end of the file.

@@ -83,7 +83,8 @@ struct MirrorFile: FileVerb {
         let store = try storeOptions.store(to, patience: once ? .seconds(30) : .seconds(5))
         let pool = try openPool()
         // Not closed: the last process to close a file removes its log, and the next mirror, which
-        // could not go on there, would begin with all pages again.
+        // could not go on there, would begin with all pages again. The file has everything without
+        // it, since people copy and replace files of which no program is running.
         _ = Unmanaged.passRetained(pool)
         var settings = DatabaseMirror.Settings()
         settings.interval = .seconds(interval)
@@ -101,6 +102,8 @@ struct MirrorFile: FileVerb {
         } else {
             try follow(mirror, mailbox, &report)
         }
+        // Whoever is in the way has the file open, and copies the log at the end.
+        try? pool.copyLogIfAlone()
     }
 
     private func openPool() throws -> SecureDatabasePool {
@@ -142,7 +145,22 @@ struct MirrorFile: FileVerb {
         _ mirror: DatabaseMirror, _ mailbox: Mailbox<Event>, _ report: inout MirrorReport
     ) throws {
         try Interrupts.callAtStop { mailbox.post(.stop) }
-        mailbox.run({ .ended($0) }) { try await mirror.run() }
+        let running = mailbox.run({ .ended($0) }) { try await mirror.run() }
+        var hasEnded = false
+        let outcome = Result { try untilStopped(mirror, mailbox, &report, &hasEnded) }
+        running.cancel()
+        // Until then its threads use what the end of the program frees.
+        let end = Date(timeIntervalSinceNow: 5)
+        while !hasEnded, Date() < end {
+            if case .ended? = mailbox.next(within: 0.2) { hasEnded = true }
+        }
+        try outcome.get()
+    }
+
+    private func untilStopped(
+        _ mirror: DatabaseMirror, _ mailbox: Mailbox<Event>, _ report: inout MirrorReport,
+        _ hasEnded: inout Bool
+    ) throws {
         var end: Date?
         while true {
             switch mailbox.next(within: end == nil ? report.pause : 0.2) {
@@ -160,6 +178,7 @@ struct MirrorFile: FileVerb {
             case .stored(.success): return try report.stored(mirror.status)
             case .stored(.failure(let error)): throw Self.incomplete(error, mirror.status)
             case .ended(let outcome):
+                hasEnded = true
                 try outcome.get()
                 throw Failure("the database was closed")
             case nil: report.refresh()

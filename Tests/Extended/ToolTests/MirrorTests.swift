@@ -82,6 +82,47 @@ struct MirrorTests {
         check((log?["generations"] as? [Any])?.count, equals: 1, "\(program.text)")
     }
 
+    @Test func `at the end the file alone has everything, and the next mirror goes on`()
+        throws
+    {
+        let program = try run(
+            """
+            start
+            securestorage query a.db "INSERT INTO t VALUES ('second')" $key > /dev/null
+            kill -TERM $mirror; wait $mirror
+            cp a.db stopped.db
+            securestorage mirror a.db --to store --once $key > /dev/null
+            test -s a.db-wal || echo "no log"
+            cp a.db once.db
+            securestorage mirror-log --from store --name a.db --json
+            """)
+        let log = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
+        check((log?["generations"] as? [Any])?.count, equals: 1, "\(program.text)")
+        for name in ["stopped.db", "once.db"] {
+            try check(rows(name), equals: ["first", "second"])
+        }
+    }
+
+    @Test func `while a program has the file open, one --once after the other goes on`() throws {
+        let program = try run(
+            """
+            mkfifo lines
+            securestorage shell a.db $key < lines > /dev/null & shell=$!
+            exec 3> lines
+            for n in 2 3 4; do
+                echo "INSERT INTO t VALUES ('$n');" >&3
+                until [ "$(securestorage query a.db 'SELECT max(rowid) FROM t' --csv $key | tail -1 |
+                    tr -d '\\r')" = $n ]
+                do kill -0 $shell || break; sleep 0.05; done
+                securestorage mirror a.db --to store --once $key > /dev/null
+            done
+            exec 3>&-; wait $shell
+            securestorage mirror-log --from store --name a.db --json
+            """)
+        let log = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
+        check((log?["generations"] as? [Any])?.count, equals: 1, "\(program.text)")
+    }
+
     @Test func `with --once it stores everything and ends`() throws {
         let program = try run("securestorage mirror a.db --to store --once $key")
         check(program.status, equals: 0, "\(program.errors)")
