@@ -36,6 +36,8 @@ package final class CommittedPages: Sendable {
         var triedFrames: UInt32 = 0
         /// What `emptyLog()` has read.
         var rest: Changes?
+        /// The file as it was last seen.
+        var file: SeenFile
 
         mutating func advance(to end: LogPosition) {
             if end.salts != position.salts { triedFrames = 0 }
@@ -51,6 +53,12 @@ package final class CommittedPages: Sendable {
         var offsets: [UInt32: Int]
     }
 
+    private let isOverwrittenFlag = Locked(false)
+
+    /// Whether something else than a checkpoint has written into the file: its pages may be others
+    /// than those that were returned, whatever the log says.
+    package var isOverwritten: Bool { isOverwrittenFlag.withLock { $0 } }
+
     /// Begins with the state as it is now.
     ///
     /// - Throws: `.backingStoreError` code `.misuse` for a database without a log; the errors of
@@ -62,10 +70,11 @@ package final class CommittedPages: Sendable {
             guard let key = $0.key else { throw SecureStorageError.closed }
             return ($0.path, $0.configuration.cipher, key)
         }
+        let file = try SeenFile(path, reader)
         state = Locked(
             State(
                 reader: reader, snapshot: snapshot, position: position,
-                seenFrames: position.frame))
+                seenFrames: position.frame, file: file))
     }
 
     deinit { end() }
@@ -182,8 +191,8 @@ package final class CommittedPages: Sendable {
 
     /// Returns what was committed since the last call, or since the beginning; nil for nothing.
     ///
-    /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost,
-    ///   after which only a new beginning helps; the errors of `read`.
+    /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost, or
+    ///   ``isOverwritten``, after which only a new beginning helps; the errors of `read`.
     package func next() throws -> Changes? { try state.withLock { try next(&$0) } }
 
     private func next(_ state: inout State) throws -> Changes? {
@@ -211,7 +220,13 @@ package final class CommittedPages: Sendable {
 
     /// - Returns: Whether everything in the log was returned.
     private func leaveLog(_ state: inout State) throws -> Bool {
-        let index = try state.reader.use { try WALIndex(of: $0) }
+        let file = try SeenFile(path, state.reader)
+        guard file.follows(state.file) else {
+            isOverwrittenFlag.withLock { $0 = true }
+            throw Self.lostTrack
+        }
+        state.file = file
+        let index = file.index
         let isNew = index.salts != state.position.salts && index.frameCount > 0
         guard !isNew, index.frameCount <= state.position.frame else { return false }
         if state.holdsLog, index.isBackfilled {
@@ -290,7 +305,7 @@ package final class CommittedPages: Sendable {
     static var lostTrack: SecureStorageError {
         .statementFailed(
             .busySnapshot,
-            "the log was begun anew without its pages having been read, or the key "
-                + "has changed")
+            "the log was begun anew without its pages having been read, the key has changed, or "
+                + "another program has written into the file")
     }
 }

@@ -18,6 +18,9 @@ struct WALIndex: Equatable {
     /// The frames that have been copied into the file, from the first on.
     let backfilledCount: UInt32
 
+    /// Those that a checkpoint has begun to copy; more only during one, or after one was killed.
+    let attemptedCount: UInt32
+
     /// Whether the file holds everything.
     var isBackfilled: Bool { backfilledCount == frameCount }
 
@@ -70,5 +73,6 @@ struct WALIndex: Equatable {
         pageCount = number(20)
         salts = Array(bytes[32..<40])
         backfilledCount = number(96)
+        attemptedCount = number(128)
     }
 }

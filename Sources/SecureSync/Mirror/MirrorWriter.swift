@@ -24,6 +24,8 @@ actor MirrorWriter {
     /// The one that `ship()` goes on with.
     private var prepared: MirrorGeneration?
     private var compaction: MirrorCompaction?
+    /// The file has pages that the log does not know: no generation can go on.
+    private var beginsAnew = false
 
     init(
         _ database: any SecureDatabaseReader, _ place: MirrorPlace,
@@ -71,7 +73,10 @@ actor MirrorWriter {
             do {
                 try await shipAll()
             } catch let error as SecureStorageError where error.resultCode == .busySnapshot {
-                // The key has changed, or the log was lost: a new snapshot is needed.
+                // The key has changed, the log was lost, or the file was overwritten: a new snapshot
+                // is needed.
+                let sources = [current, preparing, prepared].compactMap { $0?.source }
+                if sources.contains(where: \.isOverwritten) { beginsAnew = true }
                 rest()
                 try await shipAll()
             }
@@ -114,7 +119,7 @@ actor MirrorWriter {
         try await new.writeSnapshot()
         try await new.ship()
         try await new.complete()
-        (current, preparing) = (new, nil)
+        (current, preparing, beginsAnew) = (new, nil, false)
     }
 
     /// Returns the newest complete generation, if this writer can go on with it; otherwise prepares
@@ -127,7 +132,7 @@ actor MirrorWriter {
             if let ownNumber, let newest = numbers.last, newest > ownNumber {
                 throw SyncError.otherMirror(place.names.mirror)
             }
-            for number in numbers.reversed() {
+            for number in beginsAnew ? [] : numbers.reversed() {
                 let old = generation(number, source)
                 if case .never = try await place.completeness(of: number) {
                     // Another mirror may be about to complete it, and to end those before it: this
