@@ -27,16 +27,13 @@ struct MirrorCheck {
     mutating func run() async throws -> DatabaseMirror.Verification {
         var manifests: [(generation: UInt64, bytes: Data)] = []
         for number in try await place.generations() {
-            do {
-                guard let manifest = try await place.manifest(of: number) else {
-                    try await place.requireNeverComplete(number)
-                    continue
-                }
-                manifests.append((number, manifest.bytes))
+            switch try await place.completeness(of: number) {
+            case .never: continue
+            case .unknown(let error): found.problems.append(error)
+            case .complete(_, let bytes):
+                manifests.append((number, bytes))
                 size += try await place.store.listAll(place.names.everything(of: number))
                     .reduce(0) { $0 + $1.countedSize }
-            } catch let error as SyncError where error.isFinding {
-                found.problems.append(error)
             }
         }
         guard !manifests.isEmpty || !found.isSound else {

@@ -93,8 +93,14 @@ struct MirrorPlace: Sendable {
             if let (object, bytes) = try await manifest(of: generation) {
                 return .complete(object, bytes)
             }
-            try await requireNeverComplete(generation)
-            return .never
+            do {
+                try await requireNeverComplete(generation)
+                return .never
+            } catch let error as SyncError where error.isFinding {
+                // It may have been completed between the two looks.
+                guard let (object, bytes) = try await manifest(of: generation) else { throw error }
+                return .complete(object, bytes)
+            }
         } catch let error as SyncError where error.isFinding {
             return .unknown(error)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import MirrorChecks
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -109,6 +110,26 @@ struct MirrorManifestDamageTests {
         try await check(restoredCount(atHour: 5.1), equals: 7)
         for other in 1...3 where other != number {
             try await check(restoredCount(atHour: Double(other) + 0.6), equals: other * 2)
+        }
+    }
+
+    @Test func `a manifest that comes while a restore or a check looks for it is no damage`()
+        async throws
+    {
+        try await generation(1)
+        let name = Self.manifest(1)
+        let bytes = try await require(store.read(name))
+        let slow = HookedStore(store) { [store] step, prefix in
+            guard step == .list, prefix.hasSuffix("/log/") else { return }
+            _ = try await store.create(name, bytes)
+        }
+        for _ in 0..<2 {
+            try await store.remove([name])
+            let url = URL(fileURLWithPath: home.path + "-restored")
+            try await DatabaseMirror.restore("notes", from: slow, to: url, key: key)
+            try SecureDatabaseStore.remove(at: url)
+            try await store.remove([name])
+            try await check(DatabaseMirror.verify("notes", in: slow, key: key).isSound)
         }
     }
 
