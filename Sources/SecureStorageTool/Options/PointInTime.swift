@@ -2,10 +2,21 @@ internal import ArgumentParser
 internal import Foundation
 
 /// A point in time as a user writes it: `2026-11-21T10:30`, or `-2h`.
-struct PointInTime: ExpressibleByArgument {
+struct PointInTime {
     let date: Date
 
-    init?(argument: String) { self.init(argument, now: Date(), timeZone: .current) }
+    /// What a user may write.
+    static let forms =
+        "in ISO 8601 (2026-11-21T10:30, 2026-11-21T10:30:15.250Z), in the local time zone unless one is "
+        + "given, or so long ago: -90s, -30m, -2h, -1d, -1w"
+
+    /// - Throws: a usage error that says what is possible.
+    static func argument(_ text: String) throws -> PointInTime {
+        guard let point = PointInTime(text, now: Date(), timeZone: .current) else {
+            throw ValidationError("\"\(text)\" is no point in time; write it \(forms)")
+        }
+        return point
+    }
 
     /// - Parameters:
     ///   - text: ISO 8601, or a minus, a number and a unit.

@@ -11,7 +11,8 @@ struct MirrorFile: FileVerb {
         discussion: """
             Stores all pages of the file, and then what is committed, by any process, within about a second. The \
             store is \(MirrorStoreOptions.addresses); it sees only ciphertext. The file has to be in journal mode WAL, and \
-            is not changed. One mirror writes under a name; when a second one begins, the first one stops, with status 4.
+            is not changed. One mirror writes under a name; when a second one begins, the first one stops, with status 4; of two on \
+            the same file either may stop.
 
             Ends with Ctrl-C or SIGTERM, after everything that was committed has been stored: with status 0 then, \
             and with \(FailureKind.store.status) if the store did not take it within a minute. A second signal ends it at once. A failure of \

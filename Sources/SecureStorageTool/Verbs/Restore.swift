@@ -12,7 +12,7 @@ struct Restore: FileVerb {
             is checked before the file gets its name: after an error or a kill, whatever was there before is \
             unchanged.
 
-            A point in time is \(pointHelp). The newest state that was stored at that time or before is restored; the \
+            A point in time is \(PointInTime.forms). The newest state that was stored at that time or before is restored; the \
             result names its own time.
 
             EXAMPLES
@@ -20,10 +20,6 @@ struct Restore: FileVerb {
               securestorage restore old.db --from /mnt/backup --name notes.db --at -2h --key-file key
               securestorage restore notes.db --from s3://bucket/notes --at 2026-11-21T10:30 --force
             """)
-
-    private static let pointHelp =
-        "in ISO 8601 (2026-11-21T10:30, 2026-11-21T10:30:15.250Z), in the local time zone unless one is "
-        + "given, or so long ago: -90s, -30m, -2h, -1d, -1w"
 
     @Argument(help: "The new file.", completion: .file()) var file: String
 
@@ -38,7 +34,8 @@ struct Restore: FileVerb {
     // `-2h` looks like an option.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The point in time (default: the newest).", valueName: "date"))
+        help: ArgumentHelp("The point in time (default: the newest).", valueName: "date"),
+        transform: PointInTime.argument)
     var at: PointInTime?
 
     @Flag(help: "Replace an existing file, which no program has open.")
