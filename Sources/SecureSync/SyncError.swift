@@ -25,8 +25,8 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The store has no complete mirror of this name, or none of that time.
     case noMirror(String)
 
-    /// Which state was the newest at that time cannot be told: the clock of the mirror's machine was
-    /// wrong, and the state after the one of `last` has the time `next`, which is still to come.
+    /// Which state was the newest at that time cannot be told: the mirror's machine had a wrong
+    /// clock, and the state after the one of `last` has the time `next`, which is still to come.
     case clockWasWrong(last: Date, next: Date)
 
     /// An object is not as it was written, or is missing; the second text says how that shows.

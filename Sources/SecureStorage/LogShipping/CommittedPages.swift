@@ -16,7 +16,7 @@ internal import SecureStoragePlatform
 /// Thread-safe; the methods block.
 package final class CommittedPages: Sendable {
     let access: any AccessPoint
-    private let path: String
+    let path: String
     /// The file's cipher settings.
     package let cipher: CipherConfiguration
     /// The key at the beginning.
@@ -191,8 +191,8 @@ package final class CommittedPages: Sendable {
 
     /// Returns what was committed since the last call, or since the beginning; nil for nothing.
     ///
-    /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost, or
-    ///   ``isOverwritten``, after which only a new beginning helps; the errors of `read`.
+    /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost or
+    ///   the file was overwritten, after which only a new beginning helps; the errors of `read`.
     package func next() throws -> Changes? { try state.withLock { try next(&$0) } }
 
     private func next(_ state: inout State) throws -> Changes? {
@@ -278,28 +278,6 @@ package final class CommittedPages: Sendable {
         return Changes(
             pages: pages, pageCount: Int(frames.pageCount), end: frames.end, pageSize: pageSize,
             place: .log(log, offsets: frames.offsets, state.reader))
-    }
-
-    /// Goes on at a position of an earlier mirroring, if the log still has it.
-    ///
-    /// - Returns: false if it has not: then the snapshot is needed.
-    package func resume(at earlier: LogPosition) throws -> Bool {
-        try state.withLock { try resume(at: earlier, &$0) }
-    }
-
-    private func resume(at earlier: LogPosition, _ state: inout State) throws -> Bool {
-        guard earlier != .none, let log = try RawFile(ifPresent: path + "-wal"),
-            let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
-            let start = LogPosition(atStartOf: header), start.salts == earlier.salts,
-            start.sequence == earlier.sequence,
-            try LogFrames.checksum(of: log, after: earlier.frame, pageSize: pageSize)
-                == earlier.checksum,
-            // `seenFrames` stays, so that a log that is begun anew before its rest was read is
-            // noticed.
-            state.position.salts == earlier.salts, state.position.frame >= earlier.frame
-        else { return false }
-        state.position = earlier
-        return true
     }
 
     static var lostTrack: SecureStorageError {

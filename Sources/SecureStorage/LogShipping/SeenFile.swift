@@ -1,7 +1,7 @@
 /// When a database's file was changed last, and what its log's checkpoints had copied by then.
 ///
-/// While the log is used, only checkpoints write into the file, and the log's index counts what they
-/// do. A file that changes without them was overwritten by another program, such as `cp`.
+/// While the log is used, only checkpoints write into the file, and the log's index counts what
+/// they do. A file that changes without them was overwritten by another program, such as `cp`.
 struct SeenFile: Sendable {
     let index: WALIndex
     private let modified: [Int64]

@@ -16,6 +16,8 @@ struct MirrorChain: Sendable {
     let hasLater: Bool
     /// Whether the time of a later one is not known for sure: it is damaged, or of another key.
     let isLaterUnknown: Bool
+    /// The MAC of the last segment, if the next generation names it.
+    var lastSegment: [UInt8]?
     /// The time from which on the next one is restored, if it is known.
     let laterTime: UInt64?
 
@@ -33,6 +35,7 @@ struct MirrorChain: Sendable {
     ) async throws -> MirrorChain {
         var (hasLater, isUnknown) = (false, false)
         var laterTime: UInt64?
+        var next: MirrorObject?
         var keys: PageKeys?
         var damage: SyncError?
         for generation in try await place.generations().reversed() {
@@ -43,10 +46,14 @@ struct MirrorChain: Sendable {
                 guard point != .latest else { throw error }
                 (hasLater, isUnknown, damage) = (true, true, error)
             case .complete(let manifest, let bytes):
+                // Otherwise one between them was lost.
+                if let next, next.follows != generation { isUnknown = true }
                 if point.includes(manifest.time) {
-                    return try await MirrorChain(
+                    var chain = try await MirrorChain(
                         place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
                         laterTime: laterTime, bytes, point, key, cipher, earlier: keys)
+                    chain.expect(next)
+                    return chain
                 }
                 let later = try? await MirrorChain(
                     place, generation, hasLater: hasLater, isLaterUnknown: false, bytes, point,
@@ -54,6 +61,7 @@ struct MirrorChain: Sendable {
                 hasLater = true
                 isUnknown = isUnknown || later == nil
                 laterTime = manifest.time
+                next = later?.manifest.object
                 keys = later?.keys ?? keys
             }
         }
@@ -86,6 +94,12 @@ struct MirrorChain: Sendable {
         guard manifest.object.kind == .manifest, manifest.object.generation == generation else {
             throw SyncError.damaged(name, "it is another object")
         }
+    }
+
+    /// Takes note of what the next generation says of this one.
+    mutating func expect(_ next: MirrorObject?) {
+        guard let next, next.follows == generation else { return }
+        if next.merged != MirrorObject.noMAC { lastSegment = next.merged }
     }
 
     /// Bytes of all objects, as far as they are known.
@@ -163,7 +177,13 @@ struct MirrorChain: Sendable {
                 continue
             }
             guard case .segment(let entry, let read) = step else {
-                if case .end(let following) = step { state.following = following ?? laterTime }
+                guard case .end(let following) = step else { return state }
+                guard following != nil || lastSegment == nil || lastSegment == last else {
+                    throw SyncError.damaged(
+                        names.segment(next...next, of: generation),
+                        "it is missing, and a later generation names it")
+                }
+                state.following = following ?? laterTime
                 return state
             }
             hasLookedAgain = false

@@ -39,10 +39,10 @@ struct MirrorCheck {
         guard !manifests.isEmpty || !found.isSound else {
             throw SyncError.noMirror(place.names.mirror)
         }
-        for (generation, manifest) in manifests {
+        for (index, (generation, manifest)) in manifests.enumerated() {
             do {
-                let hasLater = generation != manifests.last?.generation
-                try await check(generation, hasLater: hasLater, manifest)
+                let next = index + 1 < manifests.count ? manifests[index + 1] : nil
+                try await check(generation, manifest, next)
             } catch let error as SyncError where error.isFinding {
                 found.problems.append(error)
             }
@@ -51,12 +51,23 @@ struct MirrorCheck {
     }
 
     private mutating func check(
-        _ generation: UInt64, hasLater: Bool, _ manifest: Data
+        _ generation: UInt64, _ manifest: Data, _ next: (generation: UInt64, bytes: Data)?
     ) async throws {
-        let chain = try await MirrorChain(
-            place, generation, hasLater: hasLater, isLaterUnknown: false, manifest,
+        var chain = try await MirrorChain(
+            place, generation, hasLater: next != nil, isLaterUnknown: false, manifest,
             .latest, key, cipher, earlier: keys)
         keys = chain.keys
+        if let next {
+            // One of another key says nothing that could be checked here.
+            let name = place.names.manifest(of: next.generation)
+            let object = try? MirrorObject.open(next.bytes, named: name, chain.key).object
+            chain.expect(object)
+            if let lost = object?.follows, lost > generation {
+                found.problems.append(
+                    .damaged(
+                        place.names.manifest(of: lost), "it is missing, and a later one names it"))
+            }
+        }
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in

@@ -25,14 +25,15 @@ final class MirrorClock: Sendable {
         var trusted: UInt64?
         /// The uptime then.
         var trustedAt: Int64 = 0
+        var hasRemoved = false
     }
 
     /// Less than this is no jump: clocks are adjusted in small steps, too.
     private static let tolerance: Int64 = 2000
     /// How long a jump has to last.
     private static let patience: Int64 = 60_000
-    /// How far the trusted time goes on in one step.
-    private static let longestStep: UInt64 = 24 * 3_600_000
+    /// What may have passed since the newest object that was there at the start.
+    private static let longestPause: UInt64 = 24 * 3_600_000
 
     init(
         _ wall: @escaping @Sendable () -> Date, uptime: (@Sendable () -> Duration)? = nil
@@ -65,15 +66,13 @@ final class MirrorClock: Sendable {
         let time = min(time, UInt64(Int64.max))
         state.withLock { state in
             state.latest = max(state.latest, time)
-            state.trusted = state.trusted ?? time
+            if state.trusted == nil { (state.trusted, state.trustedAt) = (time, up ?? 0) }
         }
     }
 
     private func now(_ state: inout State) -> UInt64 {
         let now = milliseconds(wall().timeIntervalSince1970)
-        guard let up = uptime.map({ milliseconds($0() / .seconds(1)) }) else {
-            return UInt64(max(now, 0))
-        }
+        guard let up else { return UInt64(max(now, 0)) }
         let seen = now - up
         let offset = state.offset ?? seen
         // What is earlier than the store is known to be wrong: a jump can only make it better.
@@ -88,6 +87,8 @@ final class MirrorClock: Sendable {
         return UInt64(max((state.offset ?? offset) + up, 0))
     }
 
+    private var up: Int64? { uptime.map { milliseconds($0() / .seconds(1)) } }
+
     private func milliseconds(_ seconds: Double) -> Int64 {
         Int64(min(max(seconds * 1000, 0), 1e15))
     }
@@ -96,15 +97,17 @@ final class MirrorClock: Sendable {
 
     /// The time that decides what is removed.
     ///
-    /// Each call goes on from the one before, or from the newest object that was in the store, by a
-    /// day and the uptime at most: a clock that is years ahead removes what a day would.
+    /// It begins at most a day after the newest object that was in the store, and goes on with the
+    /// uptime: a clock that is years ahead removes what a day would. After a longer pause it stays
+    /// behind until the next start; then less is removed.
     func nextForRemoval() -> UInt64 {
         state.withLock { state in
-            let now = now(&state)
-            let up = uptime.map { milliseconds($0() / .seconds(1)) } ?? 0
-            let passed = UInt64(max(up - state.trustedAt, 0))
-            let limit = (state.trusted ?? state.latest) + Self.longestStep + passed
-            (state.trusted, state.trustedAt) = (min(now, limit), up)
+            let (now, up) = (now(&state), up)
+            var limit = state.trusted ?? state.latest
+            if let up { limit += UInt64(max(up - state.trustedAt, 0)) }
+            if up == nil || !state.hasRemoved { limit += Self.longestPause }
+            (state.trusted, state.trustedAt) = (min(now, limit), up ?? 0)
+            state.hasRemoved = true
             return min(now, limit)
         }
     }

@@ -131,26 +131,35 @@ actor MirrorGeneration {
     /// Makes the generation the one that is restored, from now on.
     ///
     /// What was shipped until now belongs to the state that it begins with.
-    func complete() async throws {
+    ///
+    /// - Parameter earlier: The generation that was the newest complete one, and the MAC of its
+    ///   last segment: so that none can be lost, or cut, without a trace.
+    /// - Throws: `SyncError`.
+    func complete(after earlier: (number: UInt64, end: [UInt8])?) async throws {
         _ = try await create(names.manifest(of: number)) {
             var manifest = object(.manifest, 0...(next - 1))
             manifest.previous = snapshotEnd ?? last
             manifest.pageCount = UInt32(storedPages)
             manifest.position = start
+            if let earlier { (manifest.follows, manifest.merged) = earlier }
             return manifest.sealed(Data(), key)
         }
         isComplete = true
     }
 
     /// Ends this generation, if no other mirror has ended it: a later one goes on.
-    func finish() async throws {
+    ///
+    /// - Returns: The MAC of its last segment.
+    /// - Throws: `SyncError`.
+    func finish() async throws -> [UInt8] {
         if unfinished != nil { try await shipUnfinished() }
-        guard !isFinished else { return }
-        last = try await create(names.segment(next...next, of: number)) {
+        guard !isFinished else { return last }
+        _ = try await create(names.segment(next...next, of: number)) {
             object(.end, next...next).sealed()
         }
         guard try await isLast(next) else { throw SyncError.otherMirror(names.mirror) }
         isFinished = true
+        return last
     }
 
     /// Returns whether no segment has a greater number.

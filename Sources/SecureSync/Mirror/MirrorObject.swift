@@ -42,15 +42,19 @@ struct MirrorObject: Sendable {
     /// The MAC of the object before it.
     var previous: [UInt8]
     /// The MAC of the last one of the segments that this one was merged of; zeros if it was not.
+    ///
+    /// In a manifest, that of the last segment of `follows`, if it could be read.
     var merged: [UInt8] = Self.noMAC
     /// The file's salt.
     var salt: [UInt8]
+    /// In a manifest, the generation that was the newest complete one before; 0 if there was none.
+    var follows: UInt64 = 0
     /// The numbers of the pages that follow; for a manifest, none.
     var pages: [UInt32] = []
 
     static let version: UInt16 = 1
     static let macLength = 32
-    static let headerLength = 160
+    static let headerLength = 168
     /// Bytes of an object without pages.
     static let emptyLength = headerLength + macLength
     static let magic = Array("SSMIRROR".utf8)
@@ -93,6 +97,7 @@ struct MirrorObject: Sendable {
         bytes += previous
         bytes += merged
         bytes += salt
+        Self.append(follows, to: &bytes)
         for page in pages { Self.append(page, to: &bytes) }
         bytes += content
         bytes += Data(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
@@ -143,6 +148,7 @@ struct MirrorObject: Sendable {
         let position = LogPosition(reader.bytes(LogPosition.byteCount))
         let (previous, merged) = (reader.bytes(macLength), reader.bytes(macLength))
         let salt = reader.bytes(16)
+        let follows = reader.number(UInt64.self)
         guard let kind = Kind(rawValue: kindCode), first <= last, last <= UInt64(Int64.max),
             MirrorNames.isValid(generation),
             bytes.count >= headerLength + count * 4 + macLength
@@ -153,7 +159,7 @@ struct MirrorObject: Sendable {
             followsManifest: flags & 4 != 0, generation: generation, numbers: first...last,
             time: time, pageCount: pageCount,
             pageSize: pageSize, position: position, previous: previous, merged: merged, salt: salt,
-            pages: (0..<count).map { _ in reader.number(UInt32.self) })
+            follows: follows, pages: (0..<count).map { _ in reader.number(UInt32.self) })
     }
 
     /// Checks an object and returns it.

@@ -59,6 +59,21 @@ struct MirrorPlace: Sendable {
         return nil
     }
 
+    /// Returns the MAC that the object after a generation's last segment would name; zeros if that
+    /// cannot be known.
+    func lastSegment(of generation: UInt64, _ key: SymmetricKey) async throws -> [UInt8] {
+        let name = names.manifest(of: generation)
+        guard let manifest = try await sound(name, .manifest, of: generation, key) else {
+            return MirrorObject.noMAC
+        }
+        var log = MirrorLog(self, generation)
+        for entry in try await log.chain().reversed() where try await !isEnd(entry) {
+            return try await sound(entry.name, .segment, of: generation, key)?.end
+                ?? MirrorObject.noMAC
+        }
+        return manifest.object.previous
+    }
+
     /// Returns an object; nil also for whatever is wrong with it.
     func sound(
         _ name: String, _ kind: MirrorObject.Kind, of generation: UInt64, _ key: SymmetricKey

@@ -30,11 +30,12 @@ struct MirrorRetention: Sendable {
                 following = manifest.time
             }
         }
-        for number in ended {
-            // Its own last object is the second witness.
-            let end = try await lastTime(of: number)
-            if settings.keepsHours.isOver(from: end, to: now) { return try await remove(number) }
-        }
+        // Its own last object is the second witness. None is removed before an older one: a gap is
+        // what shows that one was lost.
+        guard let oldest = ended.first,
+            settings.keepsHours.isOver(from: try await lastTime(of: oldest), to: now)
+        else { return }
+        try await remove(oldest)
     }
 
     /// Returns the time of a generation's last object; 0 if none can be read.

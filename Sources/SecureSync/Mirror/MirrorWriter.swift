@@ -73,8 +73,8 @@ actor MirrorWriter {
             do {
                 try await shipAll()
             } catch let error as SecureStorageError where error.resultCode == .busySnapshot {
-                // The key has changed, the log was lost, or the file was overwritten: a new snapshot
-                // is needed.
+                // The key has changed, the log was lost, or the file was overwritten: only a new
+                // snapshot helps.
                 let sources = [current, preparing, prepared].compactMap { $0?.source }
                 if sources.contains(where: \.isOverwritten) { beginsAnew = true }
                 rest()
@@ -111,14 +111,22 @@ actor MirrorWriter {
         let numbers = try await place.generations()
         // The number may be one of a generation that was removed long ago.
         guard numbers.last == new.number else { throw SyncError.otherMirror(place.names.mirror) }
-        for number in numbers.reversed() where number < new.number {
-            if case .complete = try await place.end(number, with: end) { break }
+        var earlier: (number: UInt64, end: [UInt8])?
+        ending: for number in numbers.reversed() where number < new.number {
+            switch try await place.end(number, with: end) {
+            case .never: continue
+            case .unknown: earlier = earlier ?? (number, MirrorObject.noMAC)
+            case .complete:
+                let last = try await place.lastSegment(of: number, new.key)
+                earlier = earlier ?? (number, last)
+                break ending
+            }
         }
         // Until then another mirror may have stored something.
         try await noteTimes(new.source)
         try await new.writeSnapshot()
         try await new.ship()
-        try await new.complete()
+        try await new.complete(after: earlier)
         (current, preparing, beginsAnew) = (new, nil, false)
     }
 
@@ -142,7 +150,6 @@ actor MirrorWriter {
                     guard isOwn || hasEnd else { break }
                     if case .never = try await place.end(number, with: old.end) { continue }
                 }
-                // Not where the manifest is damaged, either.
                 guard try await old.resume() else { break }
                 ownNumber = numbers.last
                 try await old.ship()
@@ -160,8 +167,9 @@ actor MirrorWriter {
     private func goOn(with next: MirrorGeneration) async throws {
         // All that the current one has, and what was committed since.
         try await next.ship()
-        try await current?.finish()
-        try await next.complete()
+        var earlier: (number: UInt64, end: [UInt8])?
+        if let current { earlier = (current.number, try await current.finish()) }
+        try await next.complete(after: earlier)
         current?.source.end()
         (current, prepared) = (next, nil)
     }

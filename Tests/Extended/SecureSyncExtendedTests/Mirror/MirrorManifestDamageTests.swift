@@ -36,8 +36,8 @@ struct MirrorManifestDamageTests {
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (randomblob(100))") }
     }
 
-    /// Stores a generation of its own, which begins in that hour with so many rows; the next one has
-    /// one row more half an hour later.
+    /// Stores a generation of its own, which begins in that hour with one row more than the last
+    /// one, and has another one half an hour later.
     private func generation(_ hour: Double) async throws {
         _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try await add()
