@@ -86,6 +86,6 @@ struct MirrorOverwrittenTests {
             if round % 4 == 0 { try await checkpoint() }
         }
         try await check(store.listAll("notes/generations/").count, equals: 1)
-        other.close()
+        await other.close()
     }
 }
