@@ -78,12 +78,13 @@ struct MirrorOverwrittenTests {
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         for round in 0..<12 {
             try await changeAll()
-            if round % 2 == 0 { try await checkpoint() }
+            // The mirror may be in the way of some of its pages.
+            if round % 2 == 0 { try? await checkpoint() }
             if round % 3 == 0 {
-                _ = try await other.writeWithoutTransaction { try $0.checkpoint(.passive) }
+                try await other.writeWithoutTransaction { _ = try? $0.checkpoint(.passive) }
             }
             try await mirror.flush()
-            if round % 4 == 0 { try await checkpoint() }
+            if round % 4 == 0 { try? await checkpoint() }
         }
         try await check(store.listAll("notes/generations/").count, equals: 1)
         await other.close()
