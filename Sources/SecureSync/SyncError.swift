@@ -114,6 +114,12 @@ extension SyncError {
         return false
     }
 
+    /// Whether it is a finding about what was stored.
+    var isFinding: Bool {
+        if case .newerFormat = self { return true }
+        return isDamaged
+    }
+
     /// Whether a batch is missing before others.
     var isGap: Bool {
         if case .withheld = self { return true }

@@ -3,7 +3,10 @@
 /// A class, so that lookups in its table need no exclusivity check.
 final class ColumnNames {
     let names: [String]
-    @exclusivity(unchecked) private var knownRepeated: Set<String>?
+    /// The names, in lower case, that more than one column has; nil as long as nobody has asked.
+    @exclusivity(unchecked) private var repeated: Set<String>?
+    /// Beside the set, so that the usual answer copies none.
+    @exclusivity(unchecked) private var hasNoRepeated = false
     @exclusivity(unchecked) private var exactIndexes: [ByteString: Int]?
     @exclusivity(unchecked) private var foldedIndexes: [String: Int]?
     /// The names that were looked up, in the order of first use.
@@ -53,13 +56,16 @@ final class ColumnNames {
         return index
     }
 
-    /// The names, in lower case, that more than one column has.
-    var repeated: Set<String> {
-        if let knownRepeated { return knownRepeated }
+    /// Whether more than one column has this name.
+    @inline(__always)
+    func isRepeated(_ name: String) -> Bool { !hasNoRepeated && findRepeated(name) }
+
+    private func findRepeated(_ name: String) -> Bool {
+        if let repeated { return repeated.contains(name.lowercased()) }
         var known: Set<String> = []
-        let repeated = Set(names.map { $0.lowercased() }.filter { !known.insert($0).inserted })
-        knownRepeated = repeated
-        return repeated
+        let found = Set(names.map { $0.lowercased() }.filter { !known.insert($0).inserted })
+        (repeated, hasNoRepeated) = (found, found.isEmpty)
+        return found.contains(name.lowercased())
     }
 
     private func find(_ name: String) -> Int? {

@@ -54,8 +54,7 @@ extension Statement {
         var reason = String(cString: sqlite3_errmsg(database))
         if let foreignRekey = connection.foreignRekey(code, reason) { return foreignRekey }
         if let failed = connection.failedTokenizer(code, reason, sql) { return failed }
-        if code == .noMemory, connection.hasDamagedPage() { return damagedPage() }
-        if code.primary == .corrupt, connection.hasUnreadPage() { return .unreadPage(in: sql) }
+        if let failed = connection.pageFailure(code, sql) { return failed }
         // The app's own words need no hint, and may have quotation marks.
         let isOwn = reason == functionMessage
         if code == .error, !isOwn {

@@ -273,12 +273,11 @@ final class Statement {
     /// - Throws: `.backingStoreError` code `.misuse`.
     @inline(__always)
     func requireOneColumn(named name: String) throws {
-        guard !columns.names.repeated.isEmpty else { return }
-        try refuseRepeated(name)
-    }
-
-    private func refuseRepeated(_ name: String) throws {
-        guard columns.names.repeated.contains(name.lowercased()) else { return }
+        // Lent, since a name is looked up for each value.
+        let isRepeated = Unmanaged.passUnretained(columns.names)._withUnsafeGuaranteedRef {
+            $0.isRepeated(name)
+        }
+        guard isRepeated else { return }
         throw SecureStorageError.statementFailed(
             .misuse,
             "several columns are named \"\(name)\"; select those that are meant, or give them other "

@@ -170,7 +170,7 @@ struct MirrorChain: Sendable {
             let step: Step
             do {
                 step = try await self.step(at: next, after: last, &log)
-            } catch let error as SyncError where error.isDamage && !hasLookedAgain {
+            } catch let error as SyncError where error.isDamaged && !hasLookedAgain {
                 // It may have been merged and removed since it was listed.
                 log = MirrorLog(place, generation)
                 hasLookedAgain = true
@@ -255,7 +255,7 @@ struct MirrorChain: Sendable {
                 }
                 if entry.level == .log { return .end(before: read.object.time) }
                 later = later ?? (entry, read.object.time)
-            } catch let error as SyncError where error.isDamage {
+            } catch let error as SyncError where error.isDamaged {
                 // The same commits may be in smaller ones.
                 damage = damage ?? error
             }
@@ -275,13 +275,6 @@ struct MirrorChain: Sendable {
                 names.segment(next...next, of: generation), "it is missing, with later ones there")
         }
         return .end(before: later?.time)
-    }
-}
-
-extension SyncError {
-    fileprivate var isDamage: Bool {
-        if case .damaged = self { return true }
-        return false
     }
 }
 

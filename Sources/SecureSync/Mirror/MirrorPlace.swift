@@ -188,13 +188,3 @@ struct MirrorPlace: Sendable {
         return read?.object.kind == .end
     }
 }
-
-extension SyncError {
-    /// Whether it is a finding about what was stored.
-    var isFinding: Bool {
-        switch self {
-        case .damaged, .newerFormat: true
-        default: false
-        }
-    }
-}

@@ -12,9 +12,7 @@ struct DatabaseMirrorTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         pool = try home.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text)") }
     }

@@ -58,6 +58,23 @@ struct SideFileDamageTests {
         return state
     }
 
+    /// Salvages a state, which must not change.
+    private func salvage(
+        _ state: DamagedState
+    ) throws -> (report: SalvageReport, target: TemporaryDatabase) {
+        let path = try state.lay()
+        defer {
+            try? FileManager.default.removeItem(
+                atPath: (path as NSString).deletingLastPathComponent)
+        }
+        let target = try TemporaryDatabase(name: "saved.db")
+        let report = try SecureDatabaseStore.salvage(
+            at: URL(fileURLWithPath: path), key: Self.key,
+            cipher: DamagedState.configuration().cipher, to: target.url)
+        try check(DamagedState.files(of: path), equals: state.files)
+        return (report, target)
+    }
+
     // MARK: - Log
 
     @Test(arguments: [0, 10, 20, 30, 32, 40, 48, 56, 500])
@@ -223,18 +240,9 @@ struct SideFileDamageTests {
         let log = changed(try DamagedState.log(isMoved: false), "-wal") { $0[500] ^= 1 }
         let journal = changed(try DamagedState.spilledJournal("delete"), "-journal") { $0[14] ^= 1 }
         for (state, name) in [(log, "the log is damaged"), (journal, "the journal")] {
-            let path = try state.lay()
-            let target = try TemporaryDatabase(name: "saved.db")
-            defer {
-                try? FileManager.default.removeItem(
-                    atPath: (path as NSString).deletingLastPathComponent)
-            }
-            let report = try SecureDatabaseStore.salvage(
-                at: URL(fileURLWithPath: path), key: Self.key,
-                cipher: DamagedState.configuration().cipher, to: target.url)
+            let (report, _) = try salvage(state)
             check(report.problems.contains { $0.contains(name) }, "\(report)")
             check(!report.isWhole)
-            try check(DamagedState.files(of: path), equals: state.files)
         }
     }
 
@@ -259,15 +267,7 @@ struct SideFileDamageTests {
             }
             // Without its last part, a journal cannot be told from one that was whole.
             guard try look(at: damaged).error != nil else { continue }
-            let path = try damaged.lay()
-            let target = try TemporaryDatabase(name: "saved.db")
-            defer {
-                try? FileManager.default.removeItem(
-                    atPath: (path as NSString).deletingLastPathComponent)
-            }
-            let report = try SecureDatabaseStore.salvage(
-                at: URL(fileURLWithPath: path), key: Self.key,
-                cipher: DamagedState.configuration().cipher, to: target.url)
+            let (report, target) = try salvage(damaged)
             let db = SecureDatabaseStore(
                 fullDatabasePath: target.path, configuration: DamagedState.configuration())
             try db.open(with: TemporaryDatabase.key)

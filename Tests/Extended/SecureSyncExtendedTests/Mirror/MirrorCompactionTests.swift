@@ -16,9 +16,7 @@ struct MirrorCompactionTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         pool = try home.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
     }

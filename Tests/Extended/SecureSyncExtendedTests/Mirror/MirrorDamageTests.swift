@@ -14,9 +14,7 @@ struct MirrorDamageTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
     }
 
     private struct State {
@@ -72,13 +70,7 @@ struct MirrorDamageTests {
     }
 
     private func restored(at point: DatabaseMirror.Point) async throws -> [String?] {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        try await DatabaseMirror.restore("notes", from: store, to: url, key: key, at: point)
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try rows(db)
+        try await store.restored(at: point) { try rows($0) }
     }
 
     // MARK: - Damages

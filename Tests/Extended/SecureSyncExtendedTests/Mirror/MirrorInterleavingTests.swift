@@ -16,9 +16,7 @@ struct MirrorInterleavingTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         pool = try home.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
     }
@@ -46,14 +44,7 @@ struct MirrorInterleavingTests {
     }
 
     private func restored() async throws -> [Data] {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-        try await DatabaseMirror.restore("notes", from: store, to: url, key: key)
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try contents(db)
+        try await store.restored { try contents($0) }
     }
 
     /// Commits, flushes and maintains so that segments are merged, and the first ones removed.

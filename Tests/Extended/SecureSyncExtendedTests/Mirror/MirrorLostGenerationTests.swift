@@ -16,9 +16,7 @@ struct MirrorLostGenerationTests {
     /// Three generations, one each hour, of three states each.
     init() async throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         let pool = try home.openPool()
         defer { pool.close() }
         try await pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
@@ -42,15 +40,9 @@ struct MirrorLostGenerationTests {
     }
 
     private func restoredCount(atState state: Int) async throws -> Int? {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        try await DatabaseMirror.restore(
-            "notes", from: store, to: url, key: key,
-            at: .date(start + Double(state) * 1200 + 1))
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try db.int("SELECT count(*) FROM t")
+        try await store.restored(at: .date(start + Double(state) * 1200 + 1)) {
+            try $0.int("SELECT count(*) FROM t")
+        }
     }
 
     private func requireRestored(_ states: [Int], _ lost: [Int]) async throws {

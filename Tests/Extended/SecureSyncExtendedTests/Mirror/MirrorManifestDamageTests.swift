@@ -18,9 +18,7 @@ struct MirrorManifestDamageTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         pool = try home.openPool()
         clock = Locked(start)
         try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
@@ -50,15 +48,9 @@ struct MirrorManifestDamageTests {
     }
 
     private func restoredCount(atHour hour: Double? = nil) async throws -> Int? {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        try await DatabaseMirror.restore(
-            "notes", from: store, to: url, key: key,
-            at: hour.map { .date(start + $0 * 3600) } ?? .latest)
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try db.int("SELECT count(*) FROM t")
+        try await store.restored(at: hour.map { .date(start + $0 * 3600) } ?? .latest) {
+            try $0.int("SELECT count(*) FROM t")
+        }
     }
 
     private static func manifest(_ number: Int) -> String {

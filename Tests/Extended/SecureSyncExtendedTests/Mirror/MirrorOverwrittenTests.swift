@@ -14,9 +14,7 @@ struct MirrorOverwrittenTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
         pool = try home.openPool()
         try pool.write { db in
             try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
@@ -35,13 +33,7 @@ struct MirrorOverwrittenTests {
     }
 
     private func restored() async throws -> [Data] {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        try await DatabaseMirror.restore("notes", from: store, to: url, key: key)
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try MirroredRows.all(db)
+        try await store.restored { try MirroredRows.all($0) }
     }
 
     // `commits`: whether somebody commits before the mirror looks.

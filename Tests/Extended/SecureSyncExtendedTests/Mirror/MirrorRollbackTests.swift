@@ -13,9 +13,7 @@ struct MirrorRollbackTests {
 
     init() throws {
         home = try TemporaryDatabase()
-        store = DirectoryObjectStore(
-            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                .appendingPathComponent("store"))
+        store = DirectoryObjectStore(beside: home)
     }
 
     private func add(_ text: String, _ pool: SecureDatabasePool) throws {
@@ -23,13 +21,7 @@ struct MirrorRollbackTests {
     }
 
     private func restored(at point: DatabaseMirror.Point = .latest) async throws -> [String?] {
-        let url = URL(fileURLWithPath: home.path + "-restored")
-        defer { _ = try? SecureDatabaseStore.remove(at: url) }
-        try await DatabaseMirror.restore("notes", from: store, to: url, key: key, at: point)
-        let db = SecureDatabaseStore(url: url)
-        try db.open(with: key)
-        defer { db.close() }
-        return try db.strings("SELECT x FROM t ORDER BY id")
+        try await store.restored(at: point) { try $0.strings("SELECT x FROM t ORDER BY id") }
     }
 
     // `grows`: whether the older file gets a longer log than the newer one had.
