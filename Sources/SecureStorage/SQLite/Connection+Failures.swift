@@ -37,8 +37,8 @@ extension Connection {
         return .statementFailed(.notAuthorized, reason, in: shown)
     }
 
-    /// Returns the error for a page that is the cause of another failure than the code says; nil for
-    /// all others.
+    /// Returns the error where a page is the cause of a failure whose code says another; nil
+    /// otherwise.
     func pageFailure(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
         if code == .noMemory, hasDamagedPage() { return .damagedPage(in: sql) }
         if code.primary == .corrupt, hasUnreadPage() { return .unreadPage(in: sql) }
