@@ -2,7 +2,7 @@ public import Foundation
 
 /// Why a store or a mirror failed.
 ///
-/// Descriptions contain names of objects and files, and messages of an engine; never a key, a
+/// Descriptions contain names of objects, files and devices, and messages of an engine; never a key, a
 /// password, or content of a database.
 public enum SyncError: Error, Sendable, Hashable {
     /// A name breaks the rule of ``SyncObjectName``.
@@ -50,12 +50,12 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The system lacks HPKE: sync needs iOS 17, macOS 14 or later.
     case needsNewerSystem
 
-    /// The store shows less of a member's log than it has shown before: it was put back to an older
-    /// state, or objects were removed.
-    case storeHasForgotten(member: String, have: UInt64, found: UInt64)
+    /// The store shows less of a log than it has shown before, only up to `found`: it was put back to
+    /// an older state, or objects were removed.
+    case storeHasForgotten(SyncLog, have: UInt64, found: UInt64)
 
-    /// The store does not show a batch of a member though another member has applied it.
-    case withheld(member: String, number: UInt64)
+    /// The store does not show an object of a log though another member has read it.
+    case withheld(SyncLog, number: UInt64)
 
     /// A row of this table has more than 16 MiB, which is more than sync takes.
     case rowTooLarge(String)
@@ -168,12 +168,13 @@ extension SyncError: CustomStringConvertible {
             "the group does not allow it: \(rule)"
         case .needsNewerSystem:
             "this system has no HPKE; sync needs macOS 14, iOS 17, tvOS 17, watchOS 10 or later"
-        case .storeHasForgotten(let member, let have, let found):
-            "the store has forgotten batches of member \(member): number \(have) was applied, and it "
-                + "has \(found); wait if it is being restored, otherwise reset the group"
-        case .withheld(let member, let number):
-            "the store does not show batch \(number) of member \(member), which another member has "
-                + "applied; wait, then check the store"
+        case .storeHasForgotten(let log, let have, let found):
+            "the store has forgotten a part of \(log): number \(have) was there, and it shows "
+                + (found == 0 ? "none" : "only the numbers to \(found)")
+                + "; wait if it is being restored, otherwise reset the group"
+        case .withheld(let log, let number):
+            "the store does not show number \(number) of \(log), which another member has read; wait; "
+                + "if it does not come, put the store right, or reset the group"
         case .rowTooLarge(let table):
             "a row of \"\(table)\" has more than 16 MiB and is not sent; keep large content in files, or "
                 + "in several rows"

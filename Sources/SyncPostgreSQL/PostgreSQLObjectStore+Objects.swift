@@ -55,7 +55,7 @@
         /// - Returns: The objects, in the order of the names' bytes.
         /// - Throws: ``/SecureSync/SyncError``, with 42501 if the role is no member of the group;
         ///   `CancellationError`.
-        public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
             try SyncObjectName.check(prefix: prefix)
             // Names are ASCII: a greater character than all of theirs ends the names with the
             // prefix.
@@ -68,10 +68,11 @@
                         ORDER BY name COLLATE "C" LIMIT 1000) o ON true
                     WHERE m.grp = $1 AND m.role = current_user ORDER BY o.name COLLATE "C"
                     """, .text(group), .text(prefix), .text(prefix + "\u{7F}"), .text(after ?? "")))
-            return try ofMember(rows).compactMap { row in
+            let objects: [SyncObject] = try ofMember(rows).compactMap { row in
                 guard let name = row[0], let size = row[1] else { return nil }
                 return SyncObject(name: name.text, size: size.bigEndianInteger)
             }
+            return SyncObjectPage(objects, isTruncated: objects.count == 1000)
         }
 
         /// Removes objects and marks, 10 000 in each transaction; unknown names are ignored.

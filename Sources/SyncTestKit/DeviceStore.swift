@@ -59,7 +59,7 @@ final class DeviceStore: SyncObjectStore {
         try await call { try await store.read(name) }
     }
 
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try await call { try await store.list(prefix, after: after) }
     }
 

@@ -50,15 +50,16 @@ public final class InMemoryObjectStore: SyncObjectStore {
     /// - Parameters:
     ///   - prefix: The beginning of the names; may be empty.
     ///   - after: Only greater names are returned.
-    /// - Returns: The objects in the order of their names' bytes.
+    /// - Returns: The objects in the order of their names' bytes, and whether there are more.
     /// - Throws: `SyncError.invalidName`; `CancellationError`.
-    public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try Task.checkCancellation()
         try SyncObjectName.check(prefix: prefix)
         return state.withLock { state in
-            state.objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
+            let all = state.objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
                 .map { SyncObject(name: $0.key, size: $0.value.count) }
-                .sorted { $0.name < $1.name }.prefix(100).map { $0 }
+                .sorted { $0.name < $1.name }
+            return SyncObjectPage(Array(all.prefix(100)), isTruncated: all.count > 100)
         }
     }
 

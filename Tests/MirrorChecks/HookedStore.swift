@@ -26,7 +26,7 @@ package struct HookedStore: SyncObjectStore {
 
     package func read(_ name: String) async throws -> Data? { try await store.read(name) }
 
-    package func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    package func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try await hook(.list, prefix)
         return try await store.list(prefix, after: after)
     }
@@ -57,7 +57,7 @@ package struct ForgetfulStore: SyncObjectStore {
 
     package func read(_ name: String) async throws -> Data? { try await store.read(name) }
 
-    package func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    package func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try await store.list(prefix, after: after)
     }
 

@@ -118,11 +118,12 @@ final class WorldStore: SyncObjectStore {
 
     func read(_ name: String) async throws -> Data? { try call { shown(name) } }
 
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try call {
-            shown.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
+            let all = shown.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
                 .map { SyncObject(name: $0.key, size: $0.value.count) }
-                .sorted { $0.name < $1.name }.prefix(7).map { $0 }
+                .sorted { $0.name < $1.name }
+            return SyncObjectPage(Array(all.prefix(7)), isTruncated: all.count > 7)
         }
     }
 

@@ -9,7 +9,7 @@ extension Inbox {
         let listed = try await reader.numbers(after: known > 0 ? known - 1 : 0)
         // It stays in the store at least until there are two newer ones.
         if adopts, listed.isEmpty {
-            throw SyncError.storeHasForgotten(member: "snapshots", have: known, found: 0)
+            throw SyncError.storeHasForgotten(.snapshots, have: known, found: 0)
         }
         snapshots = listed.filter { $0 > known }
         lastSnapshot = snapshots.last ?? adopted?.number ?? 0

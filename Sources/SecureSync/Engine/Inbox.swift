@@ -295,7 +295,7 @@ struct Inbox {
                     let numbers = try await snapshots.numbers(after: head.number - 1)
                     if try await snapshots.newest(of: numbers) == nil {
                         outcome.failures.append(
-                            .withheld(member: "snapshots", number: head.number))
+                            .withheld(.snapshots, number: head.number))
                     }
                     continue
                 }
@@ -306,7 +306,7 @@ struct Inbox {
                 // Otherwise it came in the meantime, and the next round applies it.
                 if needed.end < head.number {
                     outcome.failures.append(
-                        .withheld(member: head.member.description, number: needed.end + 1))
+                        .withheld(SyncLog(head.member), number: needed.end + 1))
                 }
             }
         }

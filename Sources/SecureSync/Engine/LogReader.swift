@@ -42,7 +42,7 @@ struct LogReader {
     ///   - store: The group's.
     ///   - group: Its 16 bytes.
     ///   - covered: The last batch that a snapshot contains: up to it, batches may be gone.
-    /// - Throws: ``SyncError/storeHasForgotten(member:have:found:)`` if the last applied batch is
+    /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the last applied batch is
     ///   missing; `Inbox.NeedsSnapshot` if the next one is gone, and a snapshot has it.
     mutating func list(
         _ store: any SyncObjectStore, group: Data, covered: UInt64 = 0
@@ -54,14 +54,17 @@ struct LogReader {
                 ? nil : SyncNames.batch(group: group, member: member, number: head.number - 1))
         let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
         if head.number > covered, numbers.first != head.number {
+            let all = try await store.listAll(prefix).compactMap {
+                SyncNames.number(of: $0.name, after: prefix)
+            }
             throw SyncError.storeHasForgotten(
-                member: member.description, have: head.number, found: numbers.first ?? 0)
+                SyncLog(member), have: head.number, found: all.last { $0 < head.number } ?? 0)
         }
         listed = numbers.filter { $0 > head.number }
         for (index, number) in listed.enumerated() where number != head.number + 1 + UInt64(index) {
             let missing = head.number + 1 + UInt64(index)
             guard missing > covered else { throw Inbox.NeedsSnapshot() }
-            throw SyncError.withheld(member: member.description, number: missing)
+            throw SyncError.withheld(SyncLog(member), number: missing)
         }
         if end < covered { throw Inbox.NeedsSnapshot() }
     }
@@ -79,7 +82,7 @@ struct LogReader {
         for number in listed {
             let name = SyncNames.batch(group: keys.group, member: member, number: number)
             guard let bytes = try await store.read(name) else {
-                throw SyncError.withheld(member: member.description, number: number)
+                throw SyncError.withheld(SyncLog(member), number: number)
             }
             let (batch, body) = try Self.open(
                 bytes, name, keys, number, of: member, after: previous.hash)

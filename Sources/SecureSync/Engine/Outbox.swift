@@ -96,20 +96,23 @@ struct Outbox: Sendable {
 
     /// Creates the objects of the sealed batches, in their order.
     ///
-    /// - Parameter keys: The group's.
-    /// - Returns: How many batches are in the store now that were not known to be.
+    /// - Parameters:
+    ///   - keys: The group's.
+    ///   - uploaded: Grows with each batch that is in the store then and was not known to be, also
+    ///     before an error.
     /// - Throws: `OtherCopy`; ``SyncError/damaged(_:_:)`` if a stranger's object has the name of
     ///   one; the errors of the store.
-    func upload(_ keys: GroupKeys) async throws -> Int {
-        var uploaded = 0
+    func upload(_ keys: GroupKeys, _ uploaded: inout Int) async throws {
+        var isFirst = true
         while true {
             let (place, next) = try await database.read { db in
                 let journal = SyncJournal(db)
                 return (try journal.place(), try journal.outgoing(limit: 8))
             }
-            guard let place, place.entered > 0, let first = next.first else { return uploaded }
+            guard let place, place.entered > 0, let first = next.first else { return }
             // Nobody could read what comes after a gap. The inbox finds out why there is one.
-            if uploaded == 0, try await !isAfter(first.number, of: place) { return 0 }
+            if isFirst, try await !isAfter(first.number, of: place) { return }
+            isFirst = false
             for batch in next {
                 let name = SyncNames.batch(
                     group: place.group, member: place.member, number: batch.number)
@@ -139,7 +142,7 @@ struct Outbox: Sendable {
             number < 3
             ? nil
             : SyncNames.batch(group: place.group, member: place.member, number: number - 2)
-        return try await store.list(log, after: after).first?.name == before
+        return try await store.list(log, after: after).objects.first?.name == before
     }
 }
 

@@ -57,7 +57,7 @@ struct SnapshotLoading: Sendable {
             number += 1
             let name = SyncNames.batch(group: keys.group, member: member, number: number)
             guard let bytes = try await store.read(name) else {
-                throw SyncError.withheld(member: member.description, number: number)
+                throw SyncError.withheld(SyncLog(member), number: number)
             }
             do {
                 let batch = try SealedBatch(reading: bytes)
@@ -74,9 +74,10 @@ struct SnapshotLoading: Sendable {
 
     /// Loads the rows of the newest snapshot from its downloaded parts; in a write transaction.
     ///
-    /// `sent` is what ``sentChanges(of:after:upTo:)`` has returned.
+    /// `sent` is what ``sentChanges(of:after:upTo:)`` has returned, and `copied` what another copy
+    /// of this file has sent of its unsent writes.
     func load(
-        _ snapshot: AdoptedSnapshot, _ files: [URL], sent: [RowChange],
+        _ snapshot: AdoptedSnapshot, _ files: [URL], sent: [RowChange], _ copied: CopiedWrites,
         in db: SecureDatabaseStore
     ) throws {
         let journal = SyncJournal(db)
@@ -84,7 +85,7 @@ struct SnapshotLoading: Sendable {
         if place.entered > 0, snapshot.manifest.declaration.isOpen(place.member) {
             try join(snapshot, files, place, in: db)
         } else {
-            try replace(snapshot, files, place, sent, in: db)
+            try replace(snapshot, files, place, sent, copied, in: db)
         }
         try journal.setAdopted(snapshot)
     }
@@ -119,17 +120,23 @@ struct SnapshotLoading: Sendable {
     /// comes with the logs, and edits of rows that the snapshot has.
     private func replace(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
-        _ sent: [RowChange], in db: SecureDatabaseStore
+        _ sent: [RowChange], _ copied: CopiedWrites, in db: SecureDatabaseStore
     ) throws {
         let journal = SyncJournal(db)
         let declaration = snapshot.manifest.declaration
-        // What is stamped now has to be above the floor.
-        try capture.promise(upTo: declaration.floor.time, in: db)
         let new = try capture.stamp(in: db)
+        // What is stamped from now on has to be above the floor.
+        try capture.promise(upTo: declaration.floor.time, in: db)
         // They are nowhere else.
         try capture.requireNoUnsentRows(in: db)
-        var own = try sent + journal.takePending()
-        own += try journal.outgoingChanges(keys)
+        let waiting = try (journal.takePending() + journal.outgoingChanges(keys))
+            .map(copied.split)
+        let marked = new.map(copied.split)
+        var own = sent + waiting.compactMap(\.own)
+        own += marked.compactMap(\.own).map(declaration.floor.raisedEdit)
+        var entering = place
+        entering.mayBeCopy = false
+        try journal.setPlace(entering)
         try capture.removeAllRows(in: db)
         try capture.removeAllMerging(in: db)
         try journal.removeAllOutgoing()
@@ -138,13 +145,18 @@ struct SnapshotLoading: Sendable {
         try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
 
         let known = try KnownRows(capture, in: db)
-        let rows = OwnRows((own + new).map(known.renamed), place)
+        for change in (waiting + marked).compactMap(\.lost).map(known.renamed) {
+            let reason: LostValues.Reason =
+                try known.life(of: change) == nil ? .deleted : .overwritten
+            try capture.noteLost(change, reason, known, in: db)
+        }
+        let rows = OwnRows(own.map(known.renamed), place)
         var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
             let life = try known.life(of: change)
             let isThere = life != nil
             if OwnRows.isInsertion(change) {
-                if isThere, place.keepsRows {
+                if isThere, place.keepsRows || declaration.floor.covers(change.life.stamp) {
                     try capture.noteLost(change, .replaced, known, in: db)
                     continue
                 }
@@ -245,5 +257,20 @@ extension Floor {
     /// Whether a change is an edit of a row with this birth: the row that its writer has seen.
     fileprivate func isEdit(_ change: RowChange, of life: Stamp?) -> Bool {
         life.map { reduced($0) == reduced(change.life.stamp) } ?? false
+    }
+
+    /// An edit or a deletion that nobody has seen: it counts, whenever it was made.
+    fileprivate func raisedEdit(_ change: RowChange) -> RowChange {
+        guard !OwnRows.isInsertion(change) else { return change }
+        func raised(_ stamp: Stamp) -> Stamp {
+            covers(stamp)
+                ? Stamp(time: Stamp.time(milliseconds: time + 1), member: stamp.member) : stamp
+        }
+        var change = change
+        if !change.life.isAlive { change.life.stamp = raised(change.life.stamp) }
+        for index in change.registers.indices {
+            change.registers[index].stamp = raised(change.registers[index].stamp)
+        }
+        return change
     }
 }

@@ -91,7 +91,7 @@ struct StoreChecking {
         do {
             let numbers = try await snapshots.numbers(after: 0)
             guard let newest = try await snapshots.newest(of: numbers) else {
-                note(.withheld(member: "snapshots", number: adopted?.number ?? 1))
+                note(.withheld(.snapshots, number: adopted?.number ?? 1))
                 return nil
             }
             let name = SyncNames.snapshot(group: keys.group, number: newest.number)
@@ -99,7 +99,7 @@ struct StoreChecking {
             if let adopted, newest.number < adopted.number {
                 note(
                     .storeHasForgotten(
-                        member: "snapshots", have: adopted.number, found: newest.number))
+                        .snapshots, have: adopted.number, found: newest.number))
             } else if let adopted, newest.number == adopted.number, newest.hash != adopted.hash {
                 note(.damaged(name, "it is not the snapshot that this file has read before"))
             }
@@ -152,13 +152,13 @@ struct StoreChecking {
         var previous: Data?
         for number in numbers {
             if number != expected {
-                note(.withheld(member: member.description, number: expected))
+                note(.withheld(SyncLog(member), number: expected))
                 previous = nil
             }
             expected = number + 1
             let name = SyncNames.batch(group: keys.group, member: member, number: number)
             guard let bytes = try await read(name) else {
-                note(.withheld(member: member.description, number: number))
+                note(.withheld(SyncLog(member), number: number))
                 previous = nil
                 continue
             }
@@ -177,7 +177,7 @@ struct StoreChecking {
             }
         }
         if expected <= contained, let first = numbers.first, first <= contained {
-            note(.withheld(member: member.description, number: expected))
+            note(.withheld(SyncLog(member), number: expected))
         }
         logs[member] = log
     }
@@ -199,9 +199,9 @@ struct StoreChecking {
             if counts(head) > end {
                 note(
                     .storeHasForgotten(
-                        member: member.description, have: counts(head), found: log.end))
+                        SyncLog(member), have: counts(head), found: log.end))
             } else if counts(needed[member] ?? 0) > end {
-                note(.withheld(member: member.description, number: end + 1))
+                note(.withheld(SyncLog(member), number: end + 1))
             }
         }
     }

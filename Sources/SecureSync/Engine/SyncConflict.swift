@@ -44,7 +44,8 @@ public struct SyncConflict: Sendable, Equatable {
     public let values: [String: SQLiteValue]
     /// Why it is not seen.
     public let reason: Reason
-    /// When it was written, by its writer's clock; nil for a row that is held back.
+    /// When it was written, by its writer's clock; nil for a row that is held back, and where the time
+    /// is not kept: of what was in a file before it joined, and of what was written long ago.
     public let writtenAt: Date?
     /// Who wrote it: the ``SyncMember/id`` of a member, or of a former one; nil for a row that is
     /// held back, or if that is not known any more.
@@ -83,7 +84,7 @@ public struct SyncConflict: Sendable, Equatable {
             }
         let stamp = conflict.lost.stamp
         writtenAt =
-            stamp == .floor
+            stamp.milliseconds == 0
             ? nil : Date(timeIntervalSince1970: Double(stamp.milliseconds) / 1000)
         writtenBy = stamp.member == .none ? nil : stamp.member.description
         entry = conflict

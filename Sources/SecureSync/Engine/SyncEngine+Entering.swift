@@ -135,9 +135,25 @@ extension SyncEngine {
         if let log {
             changes = try await loading.sentChanges(of: log, after: snapshot, upTo: sent)
         }
+        let copied = try await copiedWrites(keys, snapshot)
         try await loading.withFiles(of: snapshot) { [database, changes] files in
-            try await database.write { try loading.load(snapshot, files, sent: changes, in: $0) }
+            try await database.write {
+                try loading.load(snapshot, files, sent: changes, copied, in: $0)
+            }
         }
+    }
+
+    private func copiedWrites(
+        _ keys: GroupKeys, _ snapshot: AdoptedSnapshot
+    ) async throws -> CopiedWrites {
+        let (sent, sealed) = try await database.read { db -> (LogHead?, UInt64) in
+            let journal = SyncJournal(db)
+            guard let place = try journal.place(), place.mayBeCopy, let former = place.former
+            else { return (nil, 0) }
+            return (try journal.sentHead(of: former), try journal.head(of: former).number)
+        }
+        guard let sent else { return CopiedWrites() }
+        return try await CopiedWrites(store, keys, after: sent, sealed: sealed, snapshot)
     }
 
     /// Loads the newest snapshot into the file of a member whose log goes on.
@@ -210,6 +226,7 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             guard var place = try journal.place() else { throw SyncError.notAMember }
             (place.former, place.member, place.entered) = (old, new, 0)
+            place.mayBeCopy = true
             try capture.setMember(new, in: db)
             try journal.setPlace(place)
             try journal.forgetAdopted()

@@ -23,10 +23,17 @@ extension SyncEngine {
                 try await noteSuccess()
             }
         } catch {
+            let error = await named(error)
             try? await noteFailure(error)
             throw error
         }
         return result.withLock { $0 }
+    }
+
+    /// An error about a log with the name of its member.
+    private func named(_ error: any Error) async -> any Error {
+        guard let error = error as? SyncError, error.isAbsence else { return error }
+        return error.naming(await (try? currentGroup())?.names() ?? [:])
     }
 
     /// Rounds until one finds nothing new in the chain, and no other copy of this file.
@@ -123,11 +130,18 @@ extension SyncEngine {
     private func send(
         _ outbox: Outbox, _ keys: GroupKeys, _ report: inout SyncReport
     ) async throws {
-        let sent = try await outbox.upload(keys)
-        guard sent > 0 else { return }
-        report.sentBatches += sent
-        // Only a hint to the others; without it they look a little later.
-        try? await store.mark(SyncNames.mark(group: keys.group), Self.markBytes())
+        do {
+            let before = report.sentBatches
+            defer { if report.sentBatches > before { owesMark.set(true) } }
+            try await outbox.upload(keys, &report.sentBatches)
+        }
+        guard owesMark.isOn else { return }
+        do {
+            try await store.setMark(ofGroup: keys.group)
+        } catch let error as SyncError where !error.isTransient {
+            // Only a hint to the others; without it they look later.
+        }
+        owesMark.set(false)
     }
 
     /// Applies what others have sent.
@@ -139,10 +153,6 @@ extension SyncEngine {
         }
         try await inbox.run()
         return inbox.outcome
-    }
-
-    static func markBytes() -> Data {
-        Data(UUID().uuidString.lowercased().utf8)
     }
 
     /// Once a day a member says what it has applied, even if it has written nothing.
@@ -161,10 +171,11 @@ extension SyncEngine {
     /// Sends and applies whenever there is something to do, until the task is cancelled.
     ///
     /// What is written here, by any process, is sent after a second without another write, and
-    /// after five seconds at the latest. What others write arrives at once where the store can
-    /// wait for marks; otherwise after 2 seconds while something happens, and up to a minute while
-    /// nothing does. A failure that may pass is shown in ``status``, and tried again after 1
-    /// second, then 2, and so on up to five minutes.
+    /// after five seconds at the latest. What others write arrives when the store shows the mark
+    /// that they set: at once in PostgreSQL, after half a second in a directory, and after 1 to 15
+    /// seconds in a bucket, whose setting that is. A mark may be lost, so the store is looked
+    /// through every hour as well. A failure that may pass is shown in ``status``, and tried again
+    /// after 1 second, then 2, and so on up to five minutes.
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of kinds that do not pass by themselves; the
     ///   errors of the database.
@@ -228,21 +239,20 @@ extension SyncEngine {
 
     /// Wakes when another member has sent something.
     private func watchStore(_ wake: AsyncStream<Void>.Continuation) async throws {
-        var (tag, patience) = (String?.none, Duration.seconds(2))
+        var tag: String?
+        var looked = ContinuousClock.now
         while true {
             try Task.checkCancellation()
             do {
-                // It may have been followed by another one.
+                // The group may have been followed by another one.
                 let name = SyncNames.mark(group: try await currentGroup().id)
-                if let next = try await store.waitForMark(name, since: tag, atMost: patience) {
-                    if next != tag { patience = .seconds(2) }
-                    tag = next
-                } else {
-                    patience = min(patience * 2, .seconds(60))
-                }
+                let next = try await store.waitForMark(name, since: tag, atMost: .seconds(60))
+                guard next != nil || ContinuousClock.now - looked > .seconds(3600) else { continue }
+                tag = next ?? tag
+                looked = .now
                 wake.yield()
             } catch let error as SyncError where error.isTransient {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: .seconds(5))
             }
         }
     }

@@ -80,7 +80,7 @@ extension SyncEngine {
             try await group.announce(entry, after: former, in: other)
             // Members that look there learn it; if the store is gone, none does.
             try? await group.announce(entry, after: former, in: store)
-            try? await store.mark(SyncNames.mark(group: group.id), Self.markBytes())
+            try? await store.setMark(ofGroup: group.id)
             use(nil, in: other)
         }
         _ = try await syncOnce()
@@ -145,7 +145,7 @@ extension SyncEngine {
     /// - Throws: A transient error; the store's.
     func requirePresence(of group: SyncGroup) async throws {
         for id in [group.id] + (await group.state.formers) {
-            let objects = try await store.list(SyncNames.all(group: id), after: nil)
+            let objects = try await store.list(SyncNames.all(group: id), after: nil).objects
             if objects.contains(where: { $0.name != SyncNames.mark(group: id) }) { return }
         }
         throw SyncError.absentGroup(in: store)
@@ -177,7 +177,7 @@ extension SyncEngine {
         let entries = await following.entries
         let snapshots = SnapshotStore(store: store, keys: keys)
         guard let newest = try await snapshots.newest(of: snapshots.numbers(after: 0)) else {
-            throw SyncError.withheld(member: "snapshots", number: 1)
+            throw SyncError.withheld(.snapshots, number: 1)
         }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
         let isOurs = current == nil ? try await isOurLog(in: newest, keys) : false

@@ -56,8 +56,10 @@ extension SyncEngine {
                     last: newest?.declaration.closed[member] ?? keys.removed[member])
             }
             checking.checkEnds(known)
-            let found = checking.found
-            result.withLock { $0 = found }
+            var found = checking.found
+            let names = await group.names()
+            found.problems = found.problems.map { $0.naming(names) }
+            result.withLock { [found] in $0 = found }
         }
         return result.withLock { $0 }
     }

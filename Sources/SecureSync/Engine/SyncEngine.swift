@@ -22,6 +22,8 @@ public final class SyncEngine: Sendable {
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
     private let currentStore: Locked<any SyncObjectStore>
+    /// Whether something was sent, and the others were not told.
+    let owesMark = SharedFlag()
     /// See ``completeSuccession()``.
     let hasCompleted = Locked(false)
 

@@ -17,7 +17,7 @@ struct SyncJournal {
             """
             CREATE TABLE IF NOT EXISTS securestorage_sync_group (
               id INTEGER PRIMARY KEY CHECK (id = 1), name BLOB NOT NULL, member BLOB NOT NULL,
-              former BLOB, entered INTEGER NOT NULL, keeps INTEGER NOT NULL,
+              former BLOB, copied INTEGER NOT NULL, entered INTEGER NOT NULL, keeps INTEGER NOT NULL,
               published INTEGER NOT NULL, owes INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_snapshot (
               id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, writer BLOB NOT NULL,
@@ -56,6 +56,8 @@ struct SyncJournal {
         var member: MemberID
         /// Who it was, until a snapshot has been loaded for the member that it is now.
         var former: MemberID?
+        /// Whether another file may have sent its unsent writes, until a snapshot has been loaded.
+        var mayBeCopy = false
         /// The snapshot with which the member's log begins; 0 before: nothing is sent then.
         var entered: UInt64 = 0
         /// Whether rows that it had before lose against the group's of the same keys.
@@ -70,7 +72,7 @@ struct SyncJournal {
     func place() throws -> Place? {
         let rows = try db.executeQuery(
             """
-            SELECT name, member, published, owes, entered, keeps, former
+            SELECT name, member, published, owes, entered, keeps, copied, former
             FROM securestorage_sync_group
             """)
         defer { rows.close() }
@@ -79,26 +81,27 @@ struct SyncJournal {
             let member = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
             let published = rows.uint64(forColumnIndex: 2),
             let owes = rows.bool(forColumnIndex: 3),
-            let entered = rows.uint64(forColumnIndex: 4), let keeps = rows.bool(forColumnIndex: 5)
+            let entered = rows.uint64(forColumnIndex: 4), let keeps = rows.bool(forColumnIndex: 5),
+            let mayBeCopy = rows.bool(forColumnIndex: 6)
         else { throw SyncError.damaged("securestorage_sync_group", "its row is not readable") }
         return Place(
             group: group, member: member,
-            former: rows.data(forColumnIndex: 6).flatMap { MemberID($0) }, entered: entered,
-            keepsRows: keeps, published: published, owesHeads: owes)
+            former: rows.data(forColumnIndex: 7).flatMap { MemberID($0) }, mayBeCopy: mayBeCopy,
+            entered: entered, keepsRows: keeps, published: published, owesHeads: owes)
     }
 
     func setPlace(_ place: Place) throws {
         try db.executeUpdate(
             """
             INSERT INTO securestorage_sync_group
-              (id, name, member, published, owes, entered, keeps, former)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE
+              (id, name, member, published, owes, entered, keeps, copied, former)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE
             SET name = ?1, member = ?2, published = ?3, owes = ?4, entered = ?5, keeps = ?6,
-              former = ?7
+              copied = ?7, former = ?8
             """,
             values: [
                 place.group, place.member.bytes, Int64(place.published), place.owesHeads,
-                Int64(place.entered), place.keepsRows, place.former?.bytes,
+                Int64(place.entered), place.keepsRows, place.mayBeCopy, place.former?.bytes,
             ])
     }
 

@@ -30,6 +30,8 @@ extension SyncGroup {
             if !isOurs { isOurs = try await store.read(name) == bytes }
             if isOurs {
                 if state.count < entry.number { try Self.take(bytes, id, &state, &entries) }
+                // Only a hint.
+                try? await store.setMark(ofGroup: id)
                 return
             }
             try await refresh()

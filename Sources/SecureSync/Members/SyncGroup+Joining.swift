@@ -64,7 +64,7 @@ extension SyncGroup {
         _ guest: MemberID, of invitation: SyncInvitation, in store: any SyncObjectStore
     ) async throws -> Data? {
         var last: String?
-        while let next = try await store.list("", after: last).first {
+        while let next = try await store.list("", after: last).objects.first {
             guard let group = SyncNames.group(of: next.name) else {
                 last = next.name
                 continue

@@ -62,7 +62,7 @@ package actor SyncGroup {
 
     /// Reads what is new in the chain.
     ///
-    /// - Throws: ``SyncError/storeHasForgotten(member:have:found:)`` if the store shows less of it
+    /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
         if state.count - state.lastEntry <= Self.fewVoid { try await readVoidAgain() }
@@ -112,8 +112,11 @@ package actor SyncGroup {
         try await readCandidates(names.map(\.name))
         let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
         guard known == 0 || numbers.first == known else {
+            let all = try await store.listAll(prefix).compactMap {
+                SyncNames.number(of: $0.name, after: prefix)
+            }
             throw SyncError.storeHasForgotten(
-                member: "chain", have: known, found: numbers.last ?? 0)
+                .chain, have: known, found: all.last { $0 < known } ?? 0)
         }
         // Entries are never removed, and each is created after the one before: a list that lacks
         // one in the middle was made in the meantime, but reading has to find it.
@@ -122,8 +125,7 @@ package actor SyncGroup {
             guard
                 let bytes = try await store.read(SyncNames.chainEntry(group: id, number: number))
             else {
-                throw SyncError.storeHasForgotten(
-                    member: "chain", have: newest, found: number - 1)
+                throw SyncError.storeHasForgotten(.chain, have: newest, found: number - 1)
             }
             // Another call may have applied it during the reading.
             if number == state.count + 1 {
@@ -193,5 +195,11 @@ package actor SyncGroup {
     package func name(of member: MemberID) throws -> String {
         guard let record = state.member(member) else { return "" }
         return try epochKey(record.nameEpoch)?.name(record.sealedName, of: member) ?? ""
+    }
+
+    /// The names of all that are or were members, as far as they can be read.
+    func names() -> [MemberID: String] {
+        Dictionary(
+            state.everyone.map { ($0.id, (try? name(of: $0.id)) ?? "") }, uniquingKeysWith: { $1 })
     }
 }

@@ -189,15 +189,15 @@ struct MirrorCompaction: Sendable {
         var after =
             place.names.segments(level, of: generation) + MirrorNames.text(numbers.lowerBound)
         while true {
-            let listed = try await place.store.list(
+            let page = try await place.store.list(
                 place.names.segments(level, of: generation), after: after)
-            guard let last = listed.last else { return names }
-            after = last.name
-            for object in listed {
+            for object in page.objects {
                 guard let found = MirrorNames.numbers(in: object.name) else { continue }
                 guard found.lowerBound <= numbers.upperBound else { return names }
                 if found.upperBound <= numbers.upperBound { names.append(object.name) }
             }
+            guard page.isTruncated, let last = page.objects.last else { return names }
+            after = last.name
         }
     }
 }

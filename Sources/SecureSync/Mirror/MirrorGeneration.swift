@@ -167,7 +167,7 @@ actor MirrorGeneration {
         try await place.store.list(
             names.segments(.log, of: self.number),
             after: names.segment(number...number, of: self.number)
-        ).isEmpty
+        ).objects.isEmpty
     }
 
     /// Goes on where an earlier writer has stopped.

@@ -63,11 +63,11 @@ struct MirrorLog {
         now.entries = now.entries.drop { $0.numbers.lowerBound < number }
         if now.last < start { now.last = start }
         while now.entries.isEmpty, !now.isAtEnd {
-            let objects = try await place.store.list(prefix, after: now.last)
-            now.isAtEnd = objects.isEmpty
-            now.last = objects.last?.name ?? now.last
+            let page = try await place.store.list(prefix, after: now.last)
+            now.isAtEnd = !page.isTruncated
+            now.last = page.objects.last?.name ?? now.last
             now.entries =
-                objects.compactMap { object in
+                page.objects.compactMap { object in
                     MirrorNames.numbers(in: object.name).map {
                         Entry(
                             name: object.name, numbers: $0, level: level, size: object.countedSize)

@@ -76,7 +76,7 @@ struct MirrorRetention: Sendable {
         if let last = try await log.last(), try await place.isEnd(last) { kept.insert(last.name) }
         while true {
             let names = try await place.store.list(place.names.everything(of: number), after: nil)
-                .map(\.name).filter { !kept.contains($0) }
+                .objects.map(\.name).filter { !kept.contains($0) }
             if names.isEmpty { break }
             try await place.store.remove(names)
         }

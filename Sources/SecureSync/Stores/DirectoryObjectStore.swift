@@ -69,7 +69,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
                 let status = try file.status()
                 guard status.st_mode & S_IFMT == S_IFREG else { return nil }
                 guard status.st_size <= Self.largestObject else {
-                    throw Self.failure("read an object", EFBIG)
+                    throw SyncError.damaged(name, "it is larger than an object can be")
                 }
                 var bytes = Data(count: Int(status.st_size))
                 let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
@@ -105,12 +105,12 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     // MARK: - Lists
 
     /// Returns up to 1000 objects; files whose names are no names of objects are left out.
-    public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try SyncObjectName.check(prefix: prefix)
         return try await onOwnThread {
             var found: [SyncObject] = []
             try collect("", prefix, after, &found)
-            return found
+            return SyncObjectPage(found, isTruncated: found.count == Self.pageSize)
         }
     }
 

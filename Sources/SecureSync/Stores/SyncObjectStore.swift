@@ -41,9 +41,9 @@ public protocol SyncObjectStore: Sendable {
     /// - Parameters:
     ///   - prefix: The beginning of the names; need not end at a `/`, may be empty.
     ///   - after: Only greater names are returned; the last name of the call before, or nil.
-    /// - Returns: As many as the store returns at a time; none only at the end.
+    /// - Returns: As many as the store returns at a time.
     /// - Throws: ``SyncError``; `CancellationError`.
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject]
+    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage
 
     /// Removes objects; names that do not exist are ignored.
     ///
@@ -98,6 +98,24 @@ public struct SyncObject: Sendable, Hashable {
     }
 }
 
+/// A page of a list.
+public struct SyncObjectPage: Sendable, Hashable {
+    /// The objects, in the order of the names' bytes; none only if there are no more.
+    public var objects: [SyncObject]
+    /// Whether more may follow: the next page is asked for, which may be empty.
+    public var isTruncated: Bool
+
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - objects: The objects, in the order of the names' bytes.
+    ///   - isTruncated: Whether more may follow.
+    public init(_ objects: [SyncObject], isTruncated: Bool) {
+        self.objects = objects
+        self.isTruncated = isTruncated && !objects.isEmpty
+    }
+}
+
 extension SyncObjectStore {
     /// Returns all objects whose names begin with `prefix`, in the order of the names' bytes.
     ///
@@ -109,9 +127,9 @@ extension SyncObjectStore {
     public func listAll(_ prefix: String, after: String? = nil) async throws -> [SyncObject] {
         var all: [SyncObject] = []
         while true {
-            let next = try await list(prefix, after: all.last?.name ?? after)
-            if next.isEmpty { return all }
-            all += next
+            let page = try await list(prefix, after: all.last?.name ?? after)
+            all += page.objects
+            guard page.isTruncated else { return all }
         }
     }
 
@@ -128,7 +146,7 @@ extension SyncObjectStore {
         _ = try await create(name, Data("1".utf8))
         let isNewAgain = try await create(name, Data("2".utf8))
         let content = try await read(name)
-        let listed = try await list(name, after: nil)
+        let listed = try await list(name, after: nil).objects
         try await remove([name])
         guard !isNewAgain, content == Data("1".utf8), listed.map(\.name) == [name] else {
             throw SyncError.storeCannotCreateOnly(

@@ -2,7 +2,8 @@ package import Foundation
 
 /// The names of a group's objects.
 ///
-/// Numbers have 16 hexadecimal digits, so that the order of the names is that of the numbers.
+/// Numbers have 16 hexadecimal digits, so that the order of the names is that of the numbers, and a
+/// `/` before the last two, so that no folder of a store in a directory has more than 256.
 package enum SyncNames {
     /// The beginning of the names of all objects of a group.
     package static func all(group: Data) -> String { "\(hex(group))/" }
@@ -78,7 +79,8 @@ package enum SyncNames {
         // By bytes: a store's name may have letters that combine with the prefix's last one.
         guard name.utf8.starts(with: prefix.utf8) else { return nil }
         let rest = name.utf8.dropFirst(prefix.utf8.count)
-        guard rest.count == 16, let number = UInt64(Substring(rest), radix: 16), isValid(number),
+        guard rest.count == 17,
+            let number = UInt64(Substring(rest).filter { $0 != "/" }, radix: 16), isValid(number),
             digits(number).utf8.elementsEqual(rest)
         else { return nil }
         return number
@@ -112,6 +114,14 @@ package enum SyncNames {
 
     private static func digits(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        let all = String(repeating: "0", count: 16 - digits.count) + digits
+        return "\(all.prefix(14))/\(all.suffix(2))"
+    }
+}
+
+extension SyncObjectStore {
+    /// Tells the members that wait for it that there is something new.
+    func setMark(ofGroup group: Data) async throws {
+        try await mark(SyncNames.mark(group: group), Data(UUID().uuidString.lowercased().utf8))
     }
 }

@@ -126,11 +126,12 @@ final class ChainStore: SyncObjectStore {
 
     func read(_ name: String) async throws -> Data? { objects.withLock { $0[name] } }
 
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         objects.withLock { objects in
-            objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
+            let found = objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
                 .map { SyncObject(name: $0.key, size: $0.value.count) }
                 .sorted { $0.name < $1.name }
+            return SyncObjectPage(found, isTruncated: false)
         }
     }
 

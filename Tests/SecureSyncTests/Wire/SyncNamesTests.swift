@@ -10,14 +10,15 @@ struct SyncNamesTests {
     @Test func `names have the forms of the format`() {
         let start = "00112233445566778899aabbccddeeff/"
         let log = start + "d/01010101010101010101010101010101/"
-        check(SyncNames.chainEntry(group: group, number: 255), equals: start + "m/00000000000000ff")
+        check(
+            SyncNames.chainEntry(group: group, number: 255), equals: start + "m/00000000000000/ff")
         check(
             SyncNames.batch(group: group, member: member, number: .max),
-            equals: log + "ffffffffffffffff")
+            equals: log + "ffffffffffffff/ff")
         check(SyncNames.mark(group: group), equals: start + "w")
         check(
             SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1),
-            equals: start + "p/00000000000000000000000000000000/0000000000000001")
+            equals: start + "p/00000000000000000000000000000000/00000000000000/01")
     }
 
     @Test func `every name keeps the rule of stores`() {
@@ -42,9 +43,10 @@ struct SyncNamesTests {
     }
 
     @Test(arguments: [
-        "", "1", "000000000000001", "00000000000000001", "000000000000000A", "+000000000000001",
-        "-000000000000001", " 000000000000001", "0000000000000000", "8000000000000000",
-        "ffffffffffffffff", "0000000000000001/", "\u{301}000000000000001", "００００００００００００００００",
+        "", "1", "0000000000000001", "00000000000000/1", "000000000000000/01", "00000000000000/0A",
+        "+0000000000000/01", "-0000000000000/01", " 0000000000000/01", "00000000000000/00",
+        "80000000000000/00", "ffffffffffffff/ff", "00000000000000/01/", "00000000000000/001",
+        "0000000000000/001", "\u{301}0000000000000/01", "００００００００００００００/００",
     ])
     func `another name has no number`(_ rest: String) {
         let prefix = SyncNames.log(group: group, member: member)

@@ -34,7 +34,7 @@ final class FailingStore: SyncObjectStore {
         return try await store.read(name)
     }
 
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try await reach()
         return try await store.list(prefix, after: after)
     }

@@ -10,12 +10,14 @@ extension S3ObjectStore {
     ///     endpoint.
     ///   - style: nil: by path if there is an endpoint, otherwise by host.
     ///   - patience: How long failures are repeated.
+    ///   - polling: The shortest and the longest time between two requests for a mark.
     ///   - environment: The variables.
     ///   - credentials: As for the initializer without an address.
     /// - Throws: As the other initializer.
     public convenience init(
         address: String, endpoint: URL? = nil, region: String? = nil, style: AddressStyle? = nil,
         patience: Duration = .seconds(30),
+        polling: ClosedRange<Duration> = .seconds(1)...(.seconds(15)),
         environment: [String: String] = ProcessInfo.processInfo.environment,
         credentials: @escaping @Sendable () async throws -> S3Credentials = S3Credentials.default
     ) throws {
@@ -47,6 +49,6 @@ extension S3ObjectStore {
         }
         try self.init(
             endpoint: server, bucket: parts.bucket, prefix: parts.prefix, region: region,
-            style: style, patience: patience, credentials: credentials)
+            style: style, patience: patience, polling: polling, credentials: credentials)
     }
 }

@@ -21,8 +21,9 @@ internal import SecureStoragePlatform
 /// if the first try had succeeded. If a server says that this machine's clock is wrong, its own
 /// time is taken. No redirect is followed.
 ///
-/// A mark is an object that is overwritten. A caller that waits asks for it after 0.5 seconds, and
-/// less often later, up to every 5 seconds.
+/// A mark is an object that is overwritten. A caller that waits asks for it with one `GetObject` each
+/// second while marks are set, and less often later: after a quarter of the time since the last
+/// one, up to every 15 seconds. Both ends are the setting `polling`.
 ///
 /// Thread-safe. Requests run concurrently, up to 16 connections at a time; they end when their task
 /// is cancelled. Errors contain neither the secret key nor the session's token.
@@ -36,6 +37,9 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     }
 
     private let client: S3Client
+    private let polling: ClosedRange<Duration>
+    /// When a mark was set or seen last.
+    private let lastMark = Locked(ContinuousClock.now)
     /// Whether the server has refused to remove several objects at once.
     private let removesOneByOne = SharedFlag()
 
@@ -55,6 +59,7 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     ///   - style: nil: by path if there is an endpoint, otherwise by host.
     ///   - patience: How long failures are repeated.
     ///   - timeout: The longest time in which nothing of a request or an answer is transferred.
+    ///   - polling: The shortest and the longest time between two requests for a mark.
     ///   - credentials: Called for the first request, when credentials are about to end, and when
     ///     the server refuses them.
     /// - Throws: ``SyncError/store(code:message:isTransient:)`` with the code `InvalidAddress`;
@@ -63,15 +68,21 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
         endpoint: URL? = nil, bucket: String, prefix: String = "", region: String,
         style: AddressStyle? = nil, patience: Duration = .seconds(30),
         timeout: Duration = .seconds(20),
+        polling: ClosedRange<Duration> = .seconds(1)...(.seconds(15)),
         credentials: @escaping @Sendable () async throws -> S3Credentials = S3Credentials.default
     ) throws {
         let address = try S3Address(
             endpoint: endpoint, bucket: bucket, prefix: prefix, region: region, style: style)
         self.init(
-            S3Client(address, patience: patience, timeout: timeout, credentials: credentials))
+            S3Client(address, patience: patience, timeout: timeout, credentials: credentials),
+            polling: polling)
     }
 
-    init(_ client: S3Client) { self.client = client }
+    init(
+        _ client: S3Client, polling: ClosedRange<Duration> = .seconds(1)...(.seconds(15))
+    ) {
+        (self.client, self.polling) = (client, polling)
+    }
 
     var place: String {
         let prefix = client.address.prefix
@@ -97,7 +108,11 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     /// Returns the content of an object by a `GetObject`; nil only if the server says `NoSuchKey`.
     public func read(_ name: String) async throws -> Data? {
         try SyncObjectName.check(name)
-        return try await answer(name, limit: Self.objectLimit)?.body
+        do {
+            return try await answer(name, limit: Self.objectLimit)?.body
+        } catch SyncError.store(S3TransferError.tooLong, _, _) {
+            throw SyncError.damaged(name, "it is larger than an object can be")
+        }
     }
 
     private func put(
@@ -124,7 +139,7 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     // MARK: - Lists
 
     /// Returns up to 1000 objects by a `ListObjectsV2`; keys that are no names are left out.
-    public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+    public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try SyncObjectName.check(prefix: prefix)
         let start = client.address.prefix
         var last = after.map { start + $0 }
@@ -142,8 +157,10 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
                 guard SyncObjectName.isValid(name) else { continue }
                 objects.append(SyncObject(name: name, size: entry.size))
             }
-            // None means that there are no more: so a page of other people's is not the last.
-            if !objects.isEmpty || !page.isTruncated { return objects }
+            // A page of other people's objects is not the last.
+            if !objects.isEmpty || !page.isTruncated {
+                return SyncObjectPage(objects, isTruncated: page.isTruncated)
+            }
             guard !page.entries.isEmpty else {
                 throw Self.failure("an empty list is said to go on")
             }
@@ -243,6 +260,8 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     public func mark(_ name: String, _ bytes: Data) async throws {
         try SyncObjectName.check(name)
         _ = try await client.send(put(name, bytes))
+        // Whoever has been told may answer.
+        lastMark.withLock { $0 = .now }
     }
 
     /// Waits by asking for the mark, at most 5 seconds longer than the limit if an answer is slow.
@@ -266,13 +285,16 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     private func pollMark(
         _ name: String, since tag: String?, until end: ContinuousClock.Instant
     ) async throws -> String? {
-        var pause = Duration.milliseconds(500)
         while true {
-            if let now = try await self.tag(name), now != tag { return now }
-            let rest = end - ContinuousClock.now
-            guard rest > .zero else { return nil }
-            try await Task.sleep(for: min(pause, rest))
-            pause = min(pause * 1.5, .seconds(5))
+            if let now = try await self.tag(name), now != tag {
+                lastMark.withLock { $0 = .now }
+                return now
+            }
+            let now = ContinuousClock.now
+            guard now < end else { return nil }
+            let idle = now - lastMark.withLock { $0 }
+            let pause = min(max(idle / 4, polling.lowerBound), polling.upperBound)
+            try await Task.sleep(for: min(pause, end - now))
         }
     }
 

@@ -18,6 +18,9 @@ struct S3TransferError: Error, Equatable {
     var code: String
     var message: String
     var isTransient: Bool
+
+    /// The code of an answer with more bytes than were allowed.
+    static let tooLong = "AnswerTooLong"
 }
 
 /// Requests over HTTP, by Foundation's `URLSession`.
@@ -146,7 +149,7 @@ private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
             task,
             .failure(
                 S3TransferError(
-                    code: "AnswerTooLong",
+                    code: S3TransferError.tooLong,
                     message: "the server's answer is longer than any to this request can be",
                     isTransient: false)))
     }

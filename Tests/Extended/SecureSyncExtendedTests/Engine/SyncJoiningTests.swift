@@ -46,6 +46,18 @@ struct SyncJoiningTests {
         try check(laptop.rows(), equals: phone.rows())
     }
 
+    @Test func `what a file had before it joined is listed without a time`() async throws {
+        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
+        try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'group')")
+        try await phone.engine.syncOnce()
+        let laptop = try WorldDevice("d1", objects)
+        try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'own')")
+        try await laptop.join(phone, .keep)
+        let conflicts = try laptop.engine.conflicts()
+        check(conflicts.map { $0.values["name"] }, equals: [.text("own")])
+        check(conflicts.map(\.writtenAt), equals: [nil])
+    }
+
     @Test
     func `what is written while a device's log begins is sent, and held back everywhere alike`()
         async throws

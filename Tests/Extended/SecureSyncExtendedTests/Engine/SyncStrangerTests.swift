@@ -23,11 +23,12 @@ struct SyncStrangerTests {
     /// Puts garbage at a number of the device's log, as many after its last batch.
     private func putGarbage(into device: WorldDevice, after: UInt64 = 1) throws {
         let file = try SyncedFile(device.queue)
-        let log = try "\(require(file.group))/d/\(require(file.member))/"
-        let last = objects.names.last { $0.hasPrefix(log) }
-            .flatMap { UInt64($0.dropFirst(log.count), radix: 16) }
-        let digits = String((last ?? 0) + after, radix: 16)
-        let name = log + String(repeating: "0", count: 16 - digits.count) + digits
+        let group = try require(SyncNames.group(of: require(file.group) + "/"))
+        let id = try require(SyncNames.group(of: require(file.member) + "/"))
+        let member = try require(MemberID(id))
+        let log = SyncNames.log(group: group, member: member)
+        let last = objects.names.compactMap { SyncNames.number(of: $0, after: log) }.max() ?? 0
+        let name = SyncNames.batch(group: group, member: member, number: last + after)
         check(objects.create(name, Data("garbage".utf8)))
     }
 

@@ -51,7 +51,7 @@ struct LyingStoreTests {
         let last = try require(store.chain.last)
         store.set(last, nil)
         await #expect(
-            throws: SyncError.storeHasForgotten(member: "chain", have: 3, found: 0)
+            throws: SyncError.storeHasForgotten(.chain, have: 3, found: 2)
         ) { try await phone.group.refresh() }
         await #expect(throws: SyncError.self) { try await phone.group.rotate() }
     }
@@ -64,7 +64,7 @@ struct LyingStoreTests {
         try await phone.group.rotate()
         store.set(store.chain[3], nil)
         await #expect(
-            throws: SyncError.storeHasForgotten(member: "chain", have: 5, found: 3)
+            throws: SyncError.storeHasForgotten(.chain, have: 5, found: 3)
         ) { try await laptop.group.refresh() }
     }
 

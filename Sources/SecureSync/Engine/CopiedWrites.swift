@@ -1,0 +1,98 @@
+internal import Foundation
+internal import SecureStorage
+
+/// What the file from which this one was copied has sent of the writes that both have.
+///
+/// A file that was put back or copied may have unsent writes. Those that were there before, the
+/// other file has sent since: the group knows them, and what others have made of them. Sent again,
+/// they would seem to be new, as soon as the floor covers them.
+struct CopiedWrites {
+    private var rows: [RowPlace: Sent] = [:]
+    /// Where the store has those batches no more: until when they say what was written, in
+    /// milliseconds since 1970.
+    private var time: UInt64 = 0
+
+    private struct Sent {
+        var life: UInt64 = 0
+        var isAlive = true
+        var columns: [String: UInt64] = [:]
+    }
+
+    /// Nothing.
+    init() {}
+
+    private mutating func add(_ change: RowChange) {
+        var sent = rows[RowPlace(change)] ?? Sent()
+        (sent.life, sent.isAlive) = (change.life.stamp.time, change.life.isAlive)
+        for register in change.registers {
+            for column in register.columns {
+                sent.columns[column.sqlNameKey] = register.stamp.time
+            }
+        }
+        rows[RowPlace(change)] = sent
+    }
+
+    /// What of an own change only this file has, and what of it may be lost: all else was sent.
+    func split(_ change: RowChange) -> (own: RowChange?, lost: RowChange?) {
+        guard let sent = rows[RowPlace(change)] else {
+            guard time > 0, !OwnRows.isInsertion(change),
+                change.greatestStamp.milliseconds <= time
+            else { return (change, nil) }
+            return (nil, change)
+        }
+        guard change.life.isAlive else {
+            return (change.life.stamp.time > sent.life ? change : nil, nil)
+        }
+        var own = change
+        own.registers.removeAll { register in
+            guard sent.isAlive else { return register.stamp.time <= sent.life }
+            return register.columns.allSatisfy {
+                register.stamp.time <= sent.columns[$0.sqlNameKey] ?? 0
+            }
+        }
+        if sent.isAlive, sent.life >= change.life.stamp.time {
+            // An edit of the row that was sent.
+            for index in own.registers.indices {
+                own.registers[index].known = own.registers[index].known ?? change.life.stamp
+            }
+        }
+        return (own.registers.isEmpty ? nil : own, nil)
+    }
+}
+
+extension CopiedWrites {
+    /// Reads what the other file has sent next.
+    ///
+    /// - Parameters:
+    ///   - store: The group's.
+    ///   - keys: The group's.
+    ///   - sent: The last batch that this file has sent.
+    ///   - sealed: The number of the last batch that it has sealed: the writes after that one are
+    ///     in the next transaction.
+    ///   - snapshot: The one that is to be loaded.
+    /// - Throws: The store's errors.
+    init(
+        _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: LogHead, sealed: UInt64,
+        _ snapshot: AdoptedSnapshot
+    ) async throws {
+        var (number, isLast) = (sent.number, false)
+        while number <= sealed || !isLast {
+            number += 1
+            let name = SyncNames.batch(group: keys.group, member: sent.member, number: number)
+            guard let bytes = try await store.read(name),
+                let batch = try? SealedBatch(reading: bytes),
+                batch.header.member == sent.member, batch.header.number == number,
+                (try? batch.verify { keys.isValid($0, for: $1, by: sent.member) }) != nil,
+                keys.hasKey(ofEpoch: batch.header.epoch),
+                let body = try? batch.open(key: keys.key(ofEpoch: batch.header.epoch))
+            else {
+                // Snapshots have the times of some of the batches that they contain.
+                let promises = snapshot.manifest.logs[sent.member]?.promises ?? []
+                time = promises.first { $0.number >= number }?.time ?? 0
+                return
+            }
+            body.changes.forEach { add($0) }
+            isLast = body.isLast
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// A sequence of objects in a group's store, of which an error says that a part is missing.
+public enum SyncLog: Sendable, Hashable {
+    /// The chain of members.
+    case chain
+    /// The snapshots.
+    case snapshots
+    /// The batches of a member; its name is nil where this file does not know it.
+    case member(id: String, name: String?)
+}
+
+extension SyncLog: CustomStringConvertible {
+    /// What it is, as a part of a sentence.
+    public var description: String {
+        switch self {
+        case .chain: "the chain of members"
+        case .snapshots: "the snapshots"
+        case .member(_, let name?): "the log of \"\(name)\""
+        case .member(let id, nil): "the log of member \(id)"
+        }
+    }
+}
+
+extension SyncLog {
+    init(_ member: MemberID) { self = .member(id: member.description, name: nil) }
+}
+
+extension SyncError {
+    /// The error with the name of the member whose log it is about.
+    func naming(_ members: [MemberID: String]) -> SyncError {
+        func named(_ log: SyncLog) -> SyncLog {
+            guard case .member(let id, nil) = log,
+                let name = members.first(where: { $0.key.description == id })?.value, !name.isEmpty
+            else { return log }
+            return .member(id: id, name: name)
+        }
+        return switch self {
+        case .withheld(let log, let number): .withheld(named(log), number: number)
+        case .storeHasForgotten(let log, let have, let found):
+            .storeHasForgotten(named(log), have: have, found: found)
+        default: self
+        }
+    }
+}

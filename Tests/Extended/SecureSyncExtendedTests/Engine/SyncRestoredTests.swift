@@ -1,0 +1,101 @@
+import SecureStorage
+import SecureSync
+import TestSupport
+import Testing
+
+@testable import SyncWorlds
+
+/// A file that is put back to a time at which it had not sent all.
+struct SyncRestoredTests {
+    @Test(
+        arguments: [
+            "INSERT INTO parent (id, name) VALUES ('x', 'old')",
+            "INSERT INTO setting VALUES ('x', 0, 'old', 1)",
+        ], [0, 8])
+    func `an insertion that was sent since does not outdo the edits of those who knew it`(
+        insertion: String, rounds: Int
+    ) async throws {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write(insertion)
+        let backup = try phone.database.copiedFiles()
+        try await phone.engine.syncOnce()
+        try await laptop.engine.syncOnce()
+        try await laptop.write("UPDATE parent SET name = 'new' WHERE id = 'x'")
+        try await laptop.write("UPDATE setting SET value = 'new' WHERE name = 'x'")
+        try await laptop.engine.syncOnce()
+        // With enough rounds, the floor passes the insertion.
+        for round in 0..<rounds {
+            for device in devices {
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try check(laptop.hasFloor(), equals: rounds > 0)
+
+        try phone.restore(backup)
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        try check(phone.rows(), equals: laptop.rows())
+        for device in devices {
+            let rows = try device.rows().filter { $0.contains("'x'") }
+            check(rows.count, equals: 1)
+            check(rows.allSatisfy { $0.contains("'new'") }, "\(rows)")
+        }
+        try check(phone.engine.conflicts().map(\.reason), equals: [])
+    }
+
+    @Test(arguments: [0, 8])
+    func `an edit that was sent since does not outdo the edits of those who knew it`(
+        rounds: Int
+    ) async throws {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
+        for device in devices { try await device.engine.syncOnce() }
+        try await phone.write("UPDATE parent SET name = 'old' WHERE id = 'x'")
+        let backup = try phone.database.copiedFiles()
+        for device in devices { try await device.engine.syncOnce() }
+        try await laptop.write("UPDATE parent SET name = 'new' WHERE id = 'x'")
+        for round in 0..<rounds {
+            for device in devices {
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try phone.restore(backup)
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        for device in devices {
+            let rows = try device.rows().filter { $0.contains("'x'") }
+            check(rows, equals: ["parent 'x' 'new' NULL"])
+        }
+    }
+
+    @Test func `what is written after the file was put back wins column by column`() async throws {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO parent VALUES ('x', 'old', 'old')")
+        let backup = try phone.database.copiedFiles()
+        try await phone.engine.syncOnce()
+        try await laptop.engine.syncOnce()
+        try await laptop.write("UPDATE parent SET name = 'new', code = 'new' WHERE id = 'x'")
+        for round in 0..<8 {
+            for device in devices {
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(round), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        try phone.restore(backup)
+        try await phone.write("UPDATE parent SET code = 'newer' WHERE id = 'x'")
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        for device in devices {
+            let rows = try device.rows().filter { $0.contains("'x'") }
+            check(rows, equals: ["parent 'x' 'new' 'newer'"])
+        }
+    }
+}
