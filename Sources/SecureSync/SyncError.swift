@@ -2,8 +2,8 @@ public import Foundation
 
 /// Why a store or a mirror failed.
 ///
-/// Descriptions contain names of objects, files and devices, and messages of an engine; never a key, a
-/// password, or content of a database.
+/// Descriptions contain names of objects, files and devices, and messages of an engine; never a
+/// key, a password, or content of a database.
 public enum SyncError: Error, Sendable, Hashable {
     /// A name breaks the rule of ``SyncObjectName``.
     case invalidName(String)
@@ -50,8 +50,8 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The system lacks HPKE: sync needs iOS 17, macOS 14 or later.
     case needsNewerSystem
 
-    /// The store shows less of a log than it has shown before, only up to `found`: it was put back to
-    /// an older state, or objects were removed.
+    /// The store shows less of a log than it has shown before, only up to `found`: it was put back
+    /// to an older state, or objects were removed.
     case storeHasForgotten(SyncLog, have: UInt64, found: UInt64)
 
     /// The store does not show an object of a log though another member has read it.

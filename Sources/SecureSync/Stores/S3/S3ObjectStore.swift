@@ -21,9 +21,9 @@ internal import SecureStoragePlatform
 /// if the first try had succeeded. If a server says that this machine's clock is wrong, its own
 /// time is taken. No redirect is followed.
 ///
-/// A mark is an object that is overwritten. A caller that waits asks for it with one `GetObject` each
-/// second while marks are set, and less often later: after a quarter of the time since the last
-/// one, up to every 15 seconds. Both ends are the setting `polling`.
+/// A mark is an object that is overwritten. A caller that waits asks for it with one `GetObject`
+/// each second while marks are set, and less often later: after a quarter of the time since the
+/// last one, up to every 15 seconds. Both ends are the setting `polling`.
 ///
 /// Thread-safe. Requests run concurrently, up to 16 connections at a time; they end when their task
 /// is cancelled. Errors contain neither the secret key nor the session's token.
