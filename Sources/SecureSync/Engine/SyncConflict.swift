@@ -44,8 +44,8 @@ public struct SyncConflict: Sendable, Equatable {
     public let values: [String: SQLiteValue]
     /// Why it is not seen.
     public let reason: Reason
-    /// When it was written, by its writer's clock; nil for a row that is held back, and where the time
-    /// is not kept: of what was in a file before it joined, and of what was written long ago.
+    /// When it was written, by its writer's clock; nil for a row that is held back, and where the
+    /// time is not kept: of what was in a file before it joined, and of what was written long ago.
     public let writtenAt: Date?
     /// Who wrote it: the ``SyncMember/id`` of a member, or of a former one; nil for a row that is
     /// held back, or if that is not known any more.
