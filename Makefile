@@ -13,10 +13,6 @@ FLAGS = $$(Scripts/build-flags)
 # A package of its own, and so a folder of its own: in .build, SwiftPM would mistake the two.
 EXAMPLES := --package-path Examples --scratch-path .build/Examples -Xcxx -O2
 
-# With STORES=1, the servers of stores are started for the command.
-WITH_S3 := $(if $(STORES),Scripts/stores s3 --)
-WITH_POSTGRESQL := $(if $(STORES),Scripts/stores postgresql --)
-
 .DEFAULT_GOAL := help
 .PHONY: loop help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
 
@@ -43,7 +39,7 @@ demo-sync: setup ## three devices write the same notes, one of them offline for 
 	swift build $(EXAMPLES) --product SharedNotes
 	@Scripts/demo-sync
 
-install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL, STATIC=1)
+install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=S3,PostgreSQL, STATIC=1)
 ifdef STATIC
 	@program=$$(TRAITS="$(TRAITS)" Scripts/static-tool) && PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install "$$program"
 else
@@ -61,14 +57,14 @@ test: setup ## the tests that a change needs: those of Tests/*Tests
 	Scripts/run-tests
 
 test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
-	SECURESTORAGE_TESTS=all $(WITH_S3) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
+	SECURESTORAGE_TESTS=all Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
 	@$(if $(FILTER),,$(MAKE) --no-print-directory examples test-traits)
 
 examples: setup ## the examples with their tests, a package of its own (FILTER=TutorialTests)
 	Scripts/run-tests --package-path Examples $(if $(FILTER),--filter '$(FILTER)')
 
-test-traits: setup # part of test-all: metrics, traces and PostgreSQL, which compile all modules again
-	SECURESTORAGE_TESTS=traits $(WITH_POSTGRESQL) Scripts/run-tests
+test-traits: setup # part of test-all: metrics, traces, PostgreSQL and S3, which compile all modules again
+	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)
@@ -85,7 +81,7 @@ boundary: # only one folder imports the C API, and one file exports the secret b
 # Not checked by the formatter. A link cannot be wrapped.
 comments: # comments are wrapped at 100 columns
 	@! git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
-		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``\w.*``'
+		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``/?\w.*``'
 
 loop: # what would make builds slow again
 	@! git grep -nE '#(expect|require)\(.' -- Tests Examples/Tests ':!Tests/Mutants' | grep -vE 'throws:|processExitsWith:'

@@ -22,6 +22,9 @@ let engineTraits: Set<Package.Dependency.Trait> = [
     "OMIT_DEPRECATED", "OMIT_SHARED_CACHE", "THREADSAFE_2",
 ]
 
+// Apple's platforms have URLSession.
+let asyncHTTP: TargetDependencyCondition? = .when(platforms: [.linux], traits: ["S3"])
+
 let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -40,6 +43,7 @@ let package = Package(
         .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
         .library(name: "SecureSync", targets: ["SecureSync"]),
         .library(name: "SyncPostgreSQL", targets: ["SyncPostgreSQL"]),
+        .library(name: "SyncS3", targets: ["SyncS3"]),
         .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
@@ -52,6 +56,7 @@ let package = Package(
             name: "SystemSQLCipher",
             description: "the system's SQLCipher 4, through pkg-config (default elsewhere)"),
         .trait(name: "PostgreSQL", description: "objects in PostgreSQL, through libpq"),
+        .trait(name: "S3", description: "objects in S3 on Linux, through AsyncHTTPClient"),
         .trait(name: "Metrics", description: "metrics of databases, through swift-metrics"),
         .trait(
             name: "Tracing", description: "spans of databases, through swift-distributed-tracing"),
@@ -65,6 +70,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         // Not fetched without the traits of the same names.
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
     ],
@@ -149,6 +156,19 @@ let package = Package(
             ],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: swiftSettings),
+        // Objects in S3: by URLSession on Apple's platforms, elsewhere by what the trait S3 brings.
+        .target(
+            name: "SyncS3",
+            dependencies: [
+                "SecureKeys", "SecureStoragePlatform", "SecureSync",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(
+                    name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP),
+                .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP),
+                .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP),
+            ],
+            swiftSettings: swiftSettings),
         // What every store has to do, for those who write one, and devices for apps' tests.
         .target(
             name: "SyncTestKit",
@@ -162,7 +182,7 @@ let package = Package(
             dependencies: [
                 "CSecureStoragePlatform", "CSecureStorageTool", "SecureKeys", "SecureStorage",
                 "SecureStoragePlatform", "SecureSync",
-                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])), "SyncS3",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -189,7 +209,7 @@ let package = Package(
             name: "MirrorChecks",
             dependencies: [
                 "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-                "SyncPostgreSQL", "TestSupport",
+                "SyncPostgreSQL", "SyncS3", "TestSupport",
             ],
             path: "Tests/MirrorChecks",
             swiftSettings: swiftSettings),
@@ -239,7 +259,7 @@ let coreTests: [Target] = [
         name: "SecureSyncTests",
         dependencies: [
             "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-            "SyncTestKit", "TestSupport", "Vaults",
+            "SyncS3", "SyncTestKit", "TestSupport", "Vaults",
             .product(name: "Crypto", package: "swift-crypto"),
         ],
         exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
@@ -348,8 +368,17 @@ let extendedTests: [Target] = [
         swiftSettings: swiftSettings),
 ]
 
-// Tests of what the traits Metrics, Tracing and PostgreSQL add.
+// Tests of what the traits Metrics, Tracing, PostgreSQL and S3 add.
 let traitTests: [Target] = [
+    .testTarget(
+        name: "SyncS3Tests",
+        dependencies: [
+            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "SyncS3",
+            "SyncTestKit", "TestSupport",
+            .product(name: "Crypto", package: "swift-crypto"),
+        ],
+        path: "Tests/Extended/SyncS3Tests",
+        swiftSettings: swiftSettings),
     .testTarget(
         name: "SyncPostgreSQLTests",
         dependencies: [

@@ -20,7 +20,8 @@ let package = Package(
         .package(
             name: "SecureStorage", path: "../..",
             traits: [
-                .defaults, .trait(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                .defaults, .trait(name: "S3"),
+                .trait(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -41,6 +42,7 @@ let package = Package(
                 .product(name: "SecureKeys", package: "SecureStorage"),
                 .product(name: "SecureStorage", package: "SecureStorage"),
                 .product(name: "SecureSync", package: "SecureStorage"),
+                .product(name: "SyncS3", package: "SecureStorage"),
                 .product(
                     name: "SyncPostgreSQL", package: "SecureStorage",
                     condition: .when(traits: ["PostgreSQL"])),

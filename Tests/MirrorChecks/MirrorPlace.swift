@@ -7,6 +7,9 @@ internal import TestSupport
 #if PostgreSQL
     internal import SyncPostgreSQL
 #endif
+#if S3 || canImport(Darwin)
+    internal import SyncS3
+#endif
 
 /// Where a mirror under test is: a store, and the mirror's name in it.
 ///
@@ -26,7 +29,12 @@ package struct MirrorPlace: Sendable, CustomStringConvertible {
         private var isAvailable: Bool {
             switch self {
             case .directory: return true
-            case .s3: return MirrorPlace.variable("SECURESTORAGE_S3") != nil
+            case .s3:
+                #if S3 || canImport(Darwin)
+                    return MirrorPlace.variable("SECURESTORAGE_S3") != nil
+                #else
+                    return false
+                #endif
             case .postgresql:
                 #if PostgreSQL
                     return MirrorPlace.variable("SECURESTORAGE_POSTGRESQL") != nil
@@ -82,15 +90,19 @@ package struct MirrorPlace: Sendable, CustomStringConvertible {
         case .directory:
             return DirectoryObjectStore(directory: URL(fileURLWithPath: root))
         case .s3:
-            let address = port.map { "http://127.0.0.1:\($0)" }
-            let endpoint = (address ?? Self.variable("SECURESTORAGE_S3")).flatMap {
-                URL(string: $0)
-            }
-            guard let endpoint else { throw Failure("SECURESTORAGE_S3 is no URL") }
-            return try S3ObjectStore(
-                endpoint: endpoint, bucket: "securestorage", region: "us-east-1",
-                patience: patience, timeout: .seconds(60)
-            ) { S3Credentials(accessKeyID: "test", secretAccessKey: SecretBytes(utf8: "test")) }
+            #if S3 || canImport(Darwin)
+                let address = port.map { "http://127.0.0.1:\($0)" }
+                let endpoint = (address ?? Self.variable("SECURESTORAGE_S3")).flatMap {
+                    URL(string: $0)
+                }
+                guard let endpoint else { throw Failure("SECURESTORAGE_S3 is no URL") }
+                return try S3ObjectStore(
+                    endpoint: endpoint, bucket: "securestorage", region: "us-east-1",
+                    patience: patience, timeout: .seconds(60)
+                ) { S3Credentials(accessKeyID: "test", secretAccessKey: SecretBytes(utf8: "test")) }
+            #else
+                throw Failure("built without the trait S3")
+            #endif
         case .postgresql:
             #if PostgreSQL
                 let string = Self.variable("SECURESTORAGE_POSTGRESQL") ?? ""

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import SecureSync
+@testable import SyncS3
 
 /// Reads an input as the body of an answer of S3: a list, a removal, a refusal.
 struct S3Target: FuzzTarget {

@@ -6,6 +6,9 @@ internal import SecureSync
 #if PostgreSQL
     internal import SyncPostgreSQL
 #endif
+#if S3 || canImport(Darwin)
+    internal import SyncS3
+#endif
 
 /// How a store of mirrors is reached.
 struct MirrorStoreOptions: ParsableArguments {
@@ -18,6 +21,12 @@ struct MirrorStoreOptions: ParsableArguments {
         help: ArgumentHelp(
             "The S3 server (default: AWS_ENDPOINT_URL, or else Amazon's).", valueName: "url"))
     var s3Endpoint: String?
+
+    @Flag(
+        name: .customLong("s3-plain-http"),
+        help: "An S3 server on another machine may be without TLS: others see the names of objects."
+    )
+    var s3PlainHTTP = false
 
     @Option(
         help: ArgumentHelp("The bucket's region (default: AWS_REGION).", valueName: "region"))
@@ -66,7 +75,7 @@ struct MirrorStoreOptions: ParsableArguments {
     /// - Throws: a usage error, which repeats no address that may hold a secret.
     func store(_ address: String, patience: Duration = .seconds(30)) throws -> any SyncObjectStore {
         let scheme = Self.scheme(of: address)
-        guard scheme == "s3" || (s3Endpoint == nil && s3Region == nil) else {
+        guard scheme == "s3" || (s3Endpoint == nil && s3Region == nil && !s3PlainHTTP) else {
             throw Failure.usage("--s3-endpoint and --s3-region are for a store s3://…")
         }
         guard scheme == "postgresql" || (postgresql == nil && postgresqlFile == nil) else {
@@ -119,18 +128,29 @@ struct MirrorStoreOptions: ParsableArguments {
                 hint:
                     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use ~/.aws/credentials")
         }
-        let endpoint = try s3Endpoint.map { text in
-            guard let url = URL(string: text) else {
-                throw Failure.usage("--s3-endpoint is not a URL")
+        #if S3 || canImport(Darwin)
+            let endpoint = try s3Endpoint.map { text in
+                guard let url = URL(string: text) else {
+                    throw Failure.usage("--s3-endpoint is not a URL")
+                }
+                return url
             }
-            return url
-        }
-        do {
-            return try S3ObjectStore(
-                address: address, endpoint: endpoint, region: s3Region, patience: patience)
-        } catch SyncError.store("InvalidAddress", let message, _) {
-            throw Failure.usage(message, hint: "--s3-region and --s3-endpoint say where it is")
-        }
+            do {
+                return try S3ObjectStore(
+                    address: address, endpoint: endpoint, allowsPlainHTTP: s3PlainHTTP,
+                    region: s3Region,
+                    patience: patience)
+            } catch SyncError.store("InvalidAddress", let message, _) {
+                throw Failure.usage(
+                    message,
+                    hint:
+                        "--s3-region and --s3-endpoint say where it is; --s3-plain-http allows http://"
+                )
+            }
+        #else
+            throw Failure.usage(
+                "this program was built without S3", hint: "build it with: make install TRAITS=S3")
+        #endif
     }
 
     // MARK: - PostgreSQL

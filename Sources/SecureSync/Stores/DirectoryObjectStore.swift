@@ -25,7 +25,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     /// - Parameter directory: A file URL; its parent must exist when the first object is created.
     public init(directory: URL) { root = directory.standardizedFileURL.path }
 
-    var place: String { "the directory \"\(root)\"" }
+    package var place: String { "the directory \"\(root)\"" }
 
     private func path(_ name: String) throws -> String {
         try SyncObjectName.check(name)

@@ -75,7 +75,7 @@ public protocol SyncObjectStore: Sendable {
 }
 
 /// A store that can tell people where it is.
-protocol PlacedStore {
+package protocol PlacedStore {
     /// For messages.
     var place: String { get }
 }

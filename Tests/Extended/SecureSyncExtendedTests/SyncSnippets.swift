@@ -66,18 +66,6 @@ struct SyncSnippets {
         check(report.isSound)
     }
 
-    @Test func `a store of S3 is named by an address`() throws {
-        let typed = "secret"
-        // begin
-        let store = try S3ObjectStore(address: "s3://my-bucket/backup", region: "eu-central-1")
-        // end
-        // begin
-        let credentials = S3Credentials(
-            accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: SecretBytes(utf8: typed))
-        // end
-        check(!"\(store) \(credentials)".contains(typed))
-    }
-
     @Test func `tables that count their keys get others, and columns new names`() async throws {
         let pool = try home.openPool()
         defer { pool.close() }

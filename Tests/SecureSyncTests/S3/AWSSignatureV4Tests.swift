@@ -3,7 +3,7 @@ import SecureKeys
 import TestSupport
 import Testing
 
-@testable import SecureSync
+@testable import SyncS3
 
 /// Signatures against those that AWS and its own library for Python compute.
 struct AWSSignatureV4Tests {

@@ -1,8 +1,9 @@
 import Foundation
+import SecureSync
 import TestSupport
 import Testing
 
-@testable import SecureSync
+@testable import SyncS3
 
 /// What a server's refusal means, without a server.
 struct S3RefusalTests {

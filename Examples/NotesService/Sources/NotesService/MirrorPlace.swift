@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SecureSync
+import SyncS3
 
 #if PostgreSQL
     import SyncPostgreSQL

@@ -69,6 +69,7 @@ struct DocumentationTests {
             "Tests/Extended/SecureSyncExtendedTests/Engine/SyncVaultTests.swift",
             "Tests/Extended/SecureSyncExtendedTests/SyncSnippets.swift",
             "Tests/Extended/SyncPostgreSQLTests/PostgreSQLSnippets.swift",
+            "Tests/Extended/SyncS3Tests/S3Snippets.swift",
             "Tests/Extended/VaultsExtendedTests/Backup/BackupSnippets.swift",
             "Tests/Extended/VaultsExtendedTests/DataVault/DataVaultSnippets.swift",
             "Tests/Extended/VaultsExtendedTests/SecureVault/KeySnippets.swift",

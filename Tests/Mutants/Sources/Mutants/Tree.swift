@@ -10,7 +10,7 @@ struct Tree {
 
     static let libraries = [
         "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "SyncPostgreSQL",
-        "Vaults",
+        "SyncS3", "Vaults",
     ]
 
     init(root: URL) {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureSync
 
 /// Why a server refused a request: its own code and words, and what to do about it.
 struct S3Failure {
@@ -45,7 +46,7 @@ struct S3Failure {
     /// - Parameters:
     ///   - address: Where the request went.
     ///   - secret: A text that a server might have repeated in its message.
-    /// - Returns: A ``SyncError/store(code:message:isTransient:)``.
+    /// - Returns: A ``/SecureSync/SyncError/store(code:message:isTransient:)``.
     func error(_ address: S3Address, hiding secret: String?) -> SyncError {
         var text = message.isEmpty ? "the server at \(address.host) gave no reason" : message
         if let hint = hint(address) { text += "; \(hint)" }

@@ -5,7 +5,6 @@ import TestSupport
     import Glibc
 #elseif canImport(Darwin)
     import Darwin
-    @testable import SecureSyncTests
 #endif
 
 /// An HTTP server of a test's own on the loopback interface.
@@ -37,6 +36,10 @@ final class LoopbackServer: @unchecked Sendable {
         case slow(Data, pause: Duration)
         /// Bytes as they are.
         case raw(Data)
+        /// Bytes as they are, and nothing more until the client goes away.
+        case stall(Data)
+        /// Bytes as they are, then others again and again until the client goes away.
+        case flood(Data, Data)
         /// Answers nothing until the client goes away.
         case silence
 
@@ -117,9 +120,16 @@ final class LoopbackServer: @unchecked Sendable {
             }
         case .cut: break
         case .raw(let bytes): send(connection, bytes)
-        case .silence:
-            var byte: UInt8 = 0
-            _ = recv(connection, &byte, 1, 0)
+        case .stall(let bytes):
+            send(connection, bytes)
+            waitForEnd(connection)
+        case .flood(let bytes, let more):
+            send(connection, bytes)
+            // More than a client that keeps it all could hide.
+            for _ in 0..<(1 << 30) / more.count {
+                guard send(connection, more) else { break }
+            }
+        case .silence: waitForEnd(connection)
         }
         // A close with bytes that were not read would reset the connection, and lose the answer.
         shutdown(connection, Int32(SHUT_WR))
@@ -174,20 +184,28 @@ final class LoopbackServer: @unchecked Sendable {
         Thread.sleep(forTimeInterval: pause / .seconds(1))
     }
 
-    private func send(_ connection: Int32, _ bytes: Data) {
+    private func waitForEnd(_ connection: Int32) {
+        var byte: UInt8 = 0
+        _ = recv(connection, &byte, 1, 0)
+    }
+
+    /// - Returns: Whether all was sent.
+    @discardableResult
+    private func send(_ connection: Int32, _ bytes: Data) -> Bool {
         #if canImport(Glibc)
             let flags = Int32(MSG_NOSIGNAL)
         #else
             let flags: Int32 = 0
         #endif
-        bytes.withUnsafeBytes { bytes in
+        return bytes.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
                 let count = sendBytes(connection, rest.baseAddress, rest.count, flags)
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 sent += count
             }
+            return true
         }
     }
 }

@@ -1,10 +1,10 @@
 import Foundation
 import SecureKeys
 import SecureSync
+import SyncS3
 import SyncTestKit
 import TestSupport
 import Testing
-@testable import SecureSyncTests
 
 private let endpointOfS3 = ProcessInfo.processInfo.environment["SECURESTORAGE_S3"].flatMap {
     URL(string: $0)

@@ -1,10 +1,10 @@
 import Foundation
 import SecureKeys
+import SecureSync
 import TestSupport
 import Testing
 
-@testable import SecureSync
-@testable import SecureSyncTests
+@testable import SyncS3
 
 /// A store whose server fails in every way.
 struct S3FailureTests {
@@ -25,8 +25,8 @@ struct S3FailureTests {
             endpoint: server.url, bucket: "bucket", prefix: "some", region: "us-east-1", style: nil)
         return S3ObjectStore(
             S3Client(
-                address, patience: patience, timeout: timeout, longestPause: .milliseconds(20),
-                credentials: credentials))
+                address, patience: patience, transport: makeS3Transport(S3Times(idle: timeout)),
+                longestPause: .milliseconds(20), credentials: credentials))
     }
 
     /// Returns the error of a call, after a look for secrets in it.
@@ -197,7 +197,8 @@ struct S3FailureTests {
             region: "us-east-1", style: nil)
         let store = S3ObjectStore(
             S3Client(
-                address, patience: .milliseconds(100), timeout: .seconds(5),
+                address, patience: .milliseconds(100),
+                transport: makeS3Transport(S3Times(idle: .seconds(5))),
                 longestPause: .milliseconds(20), credentials: { Self.credentials }))
         let error = await failure { try await store.read("a") }
         guard case .store(_, _, true) = error else {

@@ -1,6 +1,7 @@
 public import Foundation
 internal import Crypto
 internal import SecureStoragePlatform
+public import SecureSync
 
 /// Objects in a bucket of Amazon S3, or of a server that speaks its protocol.
 ///
@@ -10,10 +11,10 @@ internal import SecureStoragePlatform
 ///
 /// An object is created by `PutObject` with the header `If-None-Match: *`, which Amazon S3 has
 /// honoured since 2024, as have newer versions of other servers. One that ignores it would let
-/// machines overwrite each other's objects: ``SyncObjectStore/probe(under:)`` finds out. Requests
-/// are signed with AWS Signature Version 4 and carry the SHA-256 of their body. Lists have to be
-/// strongly consistent and in the order of the keys' bytes, as those of Amazon's general purpose
-/// buckets are; its directory buckets have another order, and their lists fail.
+/// machines overwrite each other's objects: ``/SecureSync/SyncObjectStore/probe(under:)`` finds out.
+/// Requests are signed with AWS Signature Version 4 and carry the SHA-256 of their body. Lists have
+/// to be strongly consistent and in the order of the keys' bytes, as those of Amazon's general
+/// purpose buckets are; its directory buckets have another order, and their lists fail.
 ///
 /// Conflicts, overload, failures of the server and of the connection are repeated after random
 /// pauses of up to 1, 2, 4 and then 8 seconds, until `patience` has passed since the first failure;
@@ -24,6 +25,9 @@ internal import SecureStoragePlatform
 /// A mark is an object that is overwritten. A caller that waits asks for it with one `GetObject`
 /// each second while marks are set, and less often later: after a quarter of the time since the
 /// last one, up to every 15 seconds. Both ends are the setting `polling`.
+///
+/// On Linux the requests are made by AsyncHTTPClient, which this package has with its trait `S3`;
+/// on Apple's platforms by `URLSession`.
 ///
 /// Thread-safe. Requests run concurrently, up to 16 connections at a time; they end when their task
 /// is cancelled. Errors contain neither the secret key nor the session's token.
@@ -47,44 +51,13 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
     static let pageSize = 1000
     private static let objectLimit = 64 << 20
 
-    /// Creates a store.
-    ///
-    /// - Parameters:
-    ///   - endpoint: The server's address, such as `http://127.0.0.1:9000`; nil: Amazon's in the
-    ///     region. Without TLS others see and may change names, but not content, which is
-    ///     ciphertext.
-    ///   - bucket: The name of a bucket that exists.
-    ///   - prefix: The beginning of all keys, as ``SyncObjectName`` allows; a `/` follows it.
-    ///   - region: The bucket's region, such as `eu-central-1`.
-    ///   - style: nil: by path if there is an endpoint, otherwise by host.
-    ///   - patience: How long failures are repeated.
-    ///   - timeout: The longest time in which nothing of a request or an answer is transferred.
-    ///   - polling: The shortest and the longest time between two requests for a mark.
-    ///   - credentials: Called for the first request, when credentials are about to end, and when
-    ///     the server refuses them.
-    /// - Throws: ``SyncError/store(code:message:isTransient:)`` with the code `InvalidAddress`;
-    ///   ``SyncError/invalidName(_:)`` for a prefix.
-    public convenience init(
-        endpoint: URL? = nil, bucket: String, prefix: String = "", region: String,
-        style: AddressStyle? = nil, patience: Duration = .seconds(30),
-        timeout: Duration = .seconds(20),
-        polling: ClosedRange<Duration> = .seconds(1)...(.seconds(15)),
-        credentials: @escaping @Sendable () async throws -> S3Credentials = S3Credentials.default
-    ) throws {
-        let address = try S3Address(
-            endpoint: endpoint, bucket: bucket, prefix: prefix, region: region, style: style)
-        self.init(
-            S3Client(address, patience: patience, timeout: timeout, credentials: credentials),
-            polling: polling)
-    }
-
     init(
         _ client: S3Client, polling: ClosedRange<Duration> = .seconds(1)...(.seconds(15))
     ) {
         (self.client, self.polling) = (client, polling)
     }
 
-    var place: String {
+    package var place: String {
         let prefix = client.address.prefix
         return "the bucket \"\(client.address.bucket)\""
             + (prefix.isEmpty ? "" : " under \"\(prefix)\"")
@@ -110,7 +83,7 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
         try SyncObjectName.check(name)
         do {
             return try await answer(name, limit: Self.objectLimit)?.body
-        } catch SyncError.store(S3TransferError.tooLong, _, _) {
+        } catch SyncError.store(S3TransferError.tooLongCode, _, _) {
             throw SyncError.damaged(name, "it is larger than an object can be")
         }
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureSync
 
 /// Where a store's objects are: a server, a bucket, and the beginning of all keys.
 struct S3Address: Sendable, Equatable {
@@ -16,8 +17,8 @@ struct S3Address: Sendable, Equatable {
     let region: String
 
     init(
-        endpoint: URL?, bucket: String, prefix: String, region: String,
-        style: S3ObjectStore.AddressStyle?
+        endpoint: URL?, allowsPlainHTTP: Bool = false, bucket: String, prefix: String,
+        region: String, style: S3ObjectStore.AddressStyle?
     ) throws {
         guard Self.isWord(bucket), !bucket.hasPrefix("."), bucket.utf8.count <= 255 else {
             throw Self.failure("\"\(bucket)\" cannot be the name of a bucket")
@@ -26,6 +27,11 @@ struct S3Address: Sendable, Equatable {
             throw Self.failure("\"\(region)\" cannot be a region; an example is us-east-1")
         }
         let server = try endpoint.map(Self.server) ?? Self.amazon(region)
+        guard server.scheme == "https" || allowsPlainHTTP || Self.isThisMachine(server.host) else {
+            throw Self.failure(
+                "the endpoint begins with http://, so all can see and change the names of objects; "
+                    + "use https://, or allow it")
+        }
         // With a dot in the bucket's name no certificate of Amazon's matches the host.
         let isInPath =
             style.map { $0 == .path } ?? (endpoint != nil || !Self.isHostLabel(bucket))
@@ -95,6 +101,11 @@ struct S3Address: Sendable, Equatable {
         let isOwn = parts.port == nil || parts.port == (scheme == "https" ? 443 : 80)
         let port = isOwn ? "" : parts.port.map { ":\($0)" } ?? ""
         return (scheme, host.lowercased() + port, path.hasSuffix("/") ? path : path + "/")
+    }
+
+    private static func isThisMachine(_ host: String) -> Bool {
+        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        return name == "localhost" || name == "[::1]" || name.wholeMatch(of: /127(\.\d+){3}/) != nil
     }
 
     private static func isWord(_ text: String) -> Bool {

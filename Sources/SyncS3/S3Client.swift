@@ -1,10 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import SecureStoragePlatform
-
-#if canImport(FoundationNetworking)
-    internal import FoundationNetworking
-#endif
+internal import SecureSync
 
 /// A request to a bucket or an object.
 struct S3Request: Sendable {
@@ -25,7 +22,7 @@ struct S3Request: Sendable {
 final class S3Client: Sendable {
     let address: S3Address
     private let provider: @Sendable () async throws -> S3Credentials
-    private let transport: S3Transport
+    private let transport: any S3Transport
     private let patience: Duration
     private let longestPause: Duration
     private let state = Locked(State())
@@ -37,7 +34,7 @@ final class S3Client: Sendable {
     }
 
     init(
-        _ address: S3Address, patience: Duration, timeout: Duration,
+        _ address: S3Address, patience: Duration, transport: any S3Transport,
         longestPause: Duration = .seconds(8),
         credentials: @escaping @Sendable () async throws -> S3Credentials
     ) {
@@ -45,14 +42,14 @@ final class S3Client: Sendable {
         self.patience = patience
         self.longestPause = longestPause
         provider = credentials
-        transport = S3Transport(timeout: timeout)
+        self.transport = transport
     }
 
     /// Sends a request until it has an answer that counts.
     ///
     /// - Returns: An answer with a status of 200 to 299, or one that is expected.
-    /// - Throws: ``SyncError/store(code:message:isTransient:)``; `CancellationError`; the errors of
-    ///   the provider of credentials.
+    /// - Throws: ``/SecureSync/SyncError/store(code:message:isTransient:)``; `CancellationError`; the
+    ///   errors of the provider of credentials.
     func send(_ request: S3Request) async throws -> S3Answer {
         let bodyHash = AWSSignatureV4.hash(request.body ?? Data())
         var backoff = Backoff(
@@ -64,8 +61,7 @@ final class S3Client: Sendable {
             let failure: SyncError
             do {
                 let answer = try await transport.send(
-                    signed(request, bodyHash, credentials), body: request.body,
-                    limit: request.limit)
+                    signed(request, bodyHash, credentials), limit: request.limit)
                 if 200..<300 ~= answer.status || request.expected.contains(answer.status) {
                     return answer
                 }
@@ -101,7 +97,7 @@ final class S3Client: Sendable {
 
     private func signed(
         _ request: S3Request, _ bodyHash: String, _ credentials: S3Credentials
-    ) throws -> URLRequest {
+    ) throws -> S3HTTPRequest {
         let date = Date().addingTimeInterval(state.withLock { $0.clockOffset })
         var headers = request.headers
         headers.append(("x-amz-date", AWSSignatureV4.timestamp(date)))
@@ -116,18 +112,15 @@ final class S3Client: Sendable {
                 headers: headers + [("host", address.host)], bodyHash: bodyHash),
             credentials, at: date)
 
-        var result = URLRequest(
-            url: try address.url(path, query: AWSSignatureV4.query(request.query)))
-        result.httpMethod = request.method
-        for header in headers { result.setValue(header.value, forHTTPHeaderField: header.name) }
-        result.setValue(authorization, forHTTPHeaderField: "Authorization")
+        headers.append(("authorization", authorization))
         // Ciphertext does not shrink, and a small answer must not become a huge one.
-        result.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        headers.append(("accept-encoding", "identity"))
         // Without a length a server would refuse an empty body.
-        if let body = request.body {
-            result.setValue("\(body.count)", forHTTPHeaderField: "Content-Length")
-        }
-        return result
+        if let body = request.body { headers.append(("content-length", "\(body.count)")) }
+        return S3HTTPRequest(
+            method: request.method,
+            url: try address.url(path, query: AWSSignatureV4.query(request.query)),
+            headers: headers, body: request.body)
     }
 
     /// Takes the server's time; false if it does not tell.

@@ -1,5 +1,6 @@
 public import Foundation
 internal import SecureKeys
+internal import SecureSync
 
 extension S3Credentials {
     /// What finds credentials in the usual places, in AWS's order.
@@ -8,7 +9,8 @@ extension S3Credentials {
     /// AWS's tools (single sign-on, `credential_process`, roles of containers and machines) are not
     /// asked: pass a closure that asks them.
     ///
-    /// - Throws: ``SyncError/store(code:message:isTransient:)`` with the code `NoCredentials` if
+    /// - Throws: ``/SecureSync/SyncError/store(code:message:isTransient:)`` with the code
+    ///   `NoCredentials` if
     ///   there are none; the message says what to do.
     public static var `default`: @Sendable () async throws -> S3Credentials {
         { try find(ProcessInfo.processInfo.environment) }
@@ -30,7 +32,8 @@ extension S3Credentials {
     ///
     /// - Parameter environment: The variables.
     /// - Returns: nil if `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` are both missing or empty.
-    /// - Throws: ``SyncError/store(code:message:isTransient:)`` if only one of them is set.
+    /// - Throws: ``/SecureSync/SyncError/store(code:message:isTransient:)`` if only one of them is
+    ///   set.
     public static func fromEnvironment(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> S3Credentials? {
@@ -60,7 +63,8 @@ extension S3Credentials {
     ///   - profile: The name of the profile; nil: `AWS_PROFILE`, or else `default`.
     ///   - environment: The variables.
     /// - Returns: nil if no file has an access key for the profile.
-    /// - Throws: ``SyncError/store(code:message:isTransient:)`` if a file cannot be read, or a
+    /// - Throws: ``/SecureSync/SyncError/store(code:message:isTransient:)`` if a file cannot be read,
+    ///   or a
     ///   profile has only half of a key.
     public static func fromFiles(
         profile: String? = nil,
