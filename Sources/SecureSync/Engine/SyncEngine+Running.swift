@@ -246,8 +246,13 @@ extension SyncEngine {
             do {
                 // The group may have been followed by another one.
                 let name = SyncNames.mark(group: try await currentGroup().id)
+                let begun = ContinuousClock.now
                 let next = try await store.waitForMark(name, since: tag, atMost: .seconds(60))
-                guard next != nil || ContinuousClock.now - looked > .seconds(3600) else { continue }
+                guard next != nil || ContinuousClock.now - looked > .seconds(3600) else {
+                    // A store may return too early.
+                    try await Task.sleep(until: begun + .seconds(1), clock: .continuous)
+                    continue
+                }
                 tag = next ?? tag
                 looked = .now
                 wake.yield()
