@@ -113,7 +113,9 @@ struct SyncPollingTests {
                 try $0.executeStatements("INSERT INTO note VALUES ('a', 'milk')")
             }
             try await laptop.engine.syncOnce()
-            while try await phone.queue.read({ try $0.int(forQuery: "SELECT count(*) FROM note") }) != 1 {
+            while try await phone.queue.read({ try $0.int(forQuery: "SELECT count(*) FROM note") })
+                != 1
+            {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
