@@ -21,7 +21,8 @@
                 configuration: configuration, delegate: exchanges, delegateQueue: nil)
         }
 
-        // The session refers to its delegate, and both to threads, until it is told that it may end.
+        // The session refers to its delegate, and both to threads, until it is told that it may
+        // end.
         deinit { session.finishTasksAndInvalidate() }
 
         func send(_ request: S3HTTPRequest, limit: Int) async throws -> S3Answer {

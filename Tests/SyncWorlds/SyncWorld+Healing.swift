@@ -6,8 +6,11 @@ extension SyncWorld {
     mutating func heal() async throws {
         for device in devices {
             device.store.setFaults {
-                ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false)
+                ($0.failures, $0.callsUntilKill, $0.isOffline, $0.isVanished) = (
+                    0, nil, false, false
+                )
             }
+            try mendUntold(device)
             if device.version == .first { try device.upgrade() }
         }
         for round in 0... {
@@ -15,9 +18,12 @@ extension SyncWorld {
             var isQuiet = true
             for device in devices {
                 do {
-                    let report = try await device.engine.syncOnce()
-                    note(report)
-                    if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
+                    try await watching(device) { world in
+                        let report = try await device.engine.syncOnce()
+                        world.note(report)
+                        if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
+                        return true
+                    }
                 } catch SyncError.notAMember where isPerhapsGone(device) {
                     drop(device)
                     isQuiet = false

@@ -24,9 +24,10 @@ extension SyncWorld {
             }
         }
         if let entry { entries[entry] = Entry(device: device.name) }
+        if hasEdges, chance(40) { try tellStory(device) }
     }
 
-    private mutating func statement(_ device: WorldDevice) -> String {
+    mutating func statement(_ device: WorldDevice) -> String {
         let parent = "'p\(below(4))'"
         let child = "x'0\(below(6))'"
         let value = ["NULL", "1", "'t\(below(90))'", "x'ff00'", "2.5", "\(below(1000))"][below(6)]

@@ -12,7 +12,7 @@ struct SyncWorld {
     var seen: Set<Event> = []
     /// The names of devices that may be removed without knowing it: of which there are copies, or
     /// whose removal had no answer.
-    private var mayBeGone: Set<String> = []
+    var mayBeGone: Set<String> = []
     var log: [String] = []
     /// Files as they were, by the names of their devices.
     private var backups: [String: TemporaryDatabase] = [:]
@@ -20,6 +20,14 @@ struct SyncWorld {
     /// Rows that nobody changes after their insertion, which was acknowledged: they must be there
     /// in the end.
     var entries: [String: Entry] = [:]
+    /// Whether what ``edge(_:)`` does happens too.
+    var hasEdges = false
+    /// Of each number of the story, the one over which it was written.
+    var before: [Int64] = []
+    /// What devices showed before a sync that has not come to its end.
+    var shown: [String: Int64] = [:]
+    /// Whether something was taken back: what a removed member has written, or the store.
+    var mayGoBack = false
     /// The store as it was, and the names of its devices.
     private var oldStore: (objects: [String: Data], devices: Set<String>)?
 
@@ -65,6 +73,20 @@ struct SyncWorld {
 
     private mutating func step() async throws {
         let device = devices[below(devices.count)]
+        if hasEdges, chance(25) {
+            try await edge(device)
+        } else {
+            try await usualStep(device)
+        }
+        for device in devices {
+            if device.version == .first, try device.hasLater() { seen.insert(.later) }
+            if let broken = try device.brokenPromise() {
+                throw Broken(description: "\(device.name): \(broken)")
+            }
+        }
+    }
+
+    private mutating func usualStep(_ device: WorldDevice) async throws {
         switch below(100) {
         case 0..<52: try write(device)
         case 52..<78: try await sync(device)
@@ -95,12 +117,6 @@ struct SyncWorld {
                 try device.killAndReopen()
             }
         }
-        for device in devices {
-            if device.version == .first, try device.hasLater() { seen.insert(.later) }
-            if let broken = try device.brokenPromise() {
-                throw Broken(description: "\(device.name): \(broken)")
-            }
-        }
     }
 
     mutating func note(_ report: SyncReport) {
@@ -112,20 +128,33 @@ struct SyncWorld {
     // MARK: - Steps
 
     mutating func sync(_ device: WorldDevice) async throws {
+        try await watching(device) { try await $0.syncOnce(device) }
+    }
+
+    /// - Returns: Whether it came to its end.
+    private mutating func syncOnce(_ device: WorldDevice) async throws -> Bool {
         do {
             let report = try await device.engine.syncOnce()
+            device.hasForeignWrites = false
             log.append("\(device.name): \(report)")
             note(report)
             noteSynced(device)
+            return true
         } catch is WorldStore.Killed {
             try device.killAndReopen()
         } catch let error as SyncError where error.isTransient {
+            log.append("\(device.name): \(error)")
+        } catch SyncError.unsuitableTable(_, let reason) where hasEdges {
+            // A row that cannot travel keeps the file from being replaced.
+            log.append("\(device.name): \(reason)")
+        } catch let error as SyncError where hasEdges && error.mayPassInWorld {
             log.append("\(device.name): \(error)")
         } catch SyncError.notAMember where isPerhapsGone(device) {
             // Its other copy was removed before this one was a member of its own.
             log.append("\(device.name): is removed")
             drop(device)
         }
+        return false
     }
 
     private mutating func noteSynced(_ device: WorldDevice) {
@@ -162,6 +191,7 @@ struct SyncWorld {
         log.append("\(device.name): is restored")
         mayBeGone.insert(device.name)
         try device.restore(backup)
+        shown[device.name] = nil
         drop(device, isGone: false)
     }
 
@@ -183,6 +213,10 @@ struct SyncWorld {
                 drop(device)
             } catch SyncError.notAllowed(let reason) {
                 log.append("\(device.name): \(reason)")
+            } catch SyncError.unsuitableTable(_, let reason) where hasEdges {
+                log.append("\(device.name): \(reason)")
+            } catch let error as SyncError where hasEdges && error.mayPassInWorld {
+                log.append("\(device.name): \(error)")
             }
             return
         }
@@ -190,6 +224,7 @@ struct SyncWorld {
         try await sync(device)
         guard devices.contains(where: { $0 === device }) else { return }
         objects.putBack(old.objects)
+        mayGoBack = true
         // Put back twice to one state, the store would know nothing of the group between: what
         // made it is not known to a member that was away all the time.
         oldStore = nil
@@ -233,6 +268,7 @@ struct SyncWorld {
             else { return }
             // It may be gone although the answer is lost.
             mayBeGone.insert(device.name)
+            mayGoBack = true
             try await host.engine.remove(member)
             log.append("\(device.name): removed by \(host.name)")
             drop(device)

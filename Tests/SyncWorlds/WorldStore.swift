@@ -47,7 +47,9 @@ final class WorldStore: SyncObjectStore {
     /// The device's process ends at this call; what the call did may have taken effect.
     struct Killed: Error {}
 
-    let objects: WorldObjects
+    /// The group's, also while they are not shown.
+    let all: WorldObjects
+    private let nothing = WorldObjects()
     private let faults = Locked(Faults())
     private let lies = Locked([String: Data?]())
     private let watcher = Locked<Watcher?>(nil)
@@ -59,9 +61,14 @@ final class WorldStore: SyncObjectStore {
         /// The process ends after so many calls.
         var callsUntilKill: Int?
         var isOffline = false
+        /// Another place is shown, in which there is nothing: the share is not mounted.
+        var isVanished = false
     }
 
-    init(_ objects: WorldObjects) { self.objects = objects }
+    init(_ objects: WorldObjects) { all = objects }
+
+    /// What the device reaches now.
+    var objects: WorldObjects { faults.withLock { $0.isVanished } ? nothing : all }
 
     func setFaults(_ change: (inout Faults) -> Void) { faults.withLock { change(&$0) } }
 

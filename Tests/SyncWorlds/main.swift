@@ -7,6 +7,7 @@ import TestSupport
 //
 //     SyncWorlds worlds FIRST COUNT
 //     SyncWorlds beginnings FIRST COUNT
+//     SyncWorlds edges FIRST COUNT
 //     SyncWorlds adversary
 let arguments = Array(CommandLine.arguments.dropFirst())
 let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -78,13 +79,14 @@ func run<Piece: Sendable>(
 }
 
 switch arguments.first {
-case "worlds", "beginnings":
-    let isBeginning = arguments[0] == "beginnings"
+case "worlds", "beginnings", "edges":
+    let (isBeginning, hasEdges) = (arguments[0] == "beginnings", arguments[0] == "edges")
     guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
     else { exit(2) }
     let met = Locked<[SyncWorld.Event: [UInt64]]>([:])
     let failed = await run(Campaign.part(of: first..<(first + count))) { seed in
         var world = SyncWorld(seed: seed)
+        world.hasEdges = hasEdges
         defer {
             for event in world.seen { met.withLock { $0[event, default: []].append(seed) } }
         }

@@ -9,7 +9,9 @@ struct CaptureTriggers {
 
     /// The texts by the triggers' names, in the order of their creation.
     var texts: [(name: String, sql: String)] {
-        [insertion, deletion, keyChange] + updates + zeros + replacements + expiry + [compaction]
+        [insertion, deletion, keyChange] + counting + updates + zeros + replacements + expiry + [
+            compaction
+        ]
     }
 
     private func trigger(
@@ -41,6 +43,22 @@ struct CaptureTriggers {
         trigger(
             "insert", "AFTER INSERT", when: Bookkeeping.isCapturing,
             [mark("NEW", "\(Mark.inserted)")])
+    }
+
+    /// Refuses rows for which SQLite would take the next number, as it would on each device.
+    ///
+    /// Before such an insertion the number is -1.
+    private var counting: [(name: String, sql: String)] {
+        guard reading.countsKeys, let key = shape.key.first else { return [] }
+        let reason =
+            "the table \"\(shape.name)\" is synced, and each device would count its keys alike: give "
+            + "\"\(key)\" a random number, such as SyncedTables.randomID(), or abs(random() >> 1) in SQL"
+        return [
+            trigger(
+                "count", "BEFORE INSERT",
+                when: "\(Bookkeeping.isCapturing) AND NEW.\(key.sqlName) = -1",
+                ["SELECT RAISE(ABORT, \(reason.sqlLiteral))"])
+        ]
     }
 
     private var deletion: (name: String, sql: String) {

@@ -81,7 +81,8 @@ public struct SyncedTables: Sendable {
         /// The key means something, or is an UUID: an `INTEGER PRIMARY KEY` is refused, since
         /// members count it up from the same number.
         case declared
-        /// The app gives each row a ``SyncedTables/randomID()``.
+        /// The app gives each row a ``SyncedTables/randomID()``; one without a key, for which SQLite
+        /// would count, is refused.
         case random
     }
 

@@ -35,6 +35,8 @@ struct TableReading {
     }
 
     private let allowsNullKeys: Bool
+    /// Whether SQLite would count the keys of rows that are inserted without one.
+    let countsKeys: Bool
 
     /// - Throws: `SyncError.unsuitableTable`, with the reason and what to change.
     init(_ declaration: SyncedTables.Declaration, in db: SecureDatabaseStore) throws {
@@ -123,6 +125,7 @@ struct TableReading {
                     + "each row a random number and declare ids: .random")
         }
         allowsNullKeys = primary != nil && !entry.isWithoutRowID
+        countsKeys = primary == nil && !entry.isWithoutRowID
         for (name, collation) in primary.map({ zip($0.columns, $0.collations) }).map(Array.init)
             ?? []
         where !collation.isSameName(as: "BINARY") {

@@ -217,6 +217,22 @@ struct CaptureTriggersTests {
         try check(file.captured(), equals: ["+ note[8] a=1", "- note[7]"])
     }
 
+    @Test func `a row for which SQLite would count is refused where keys are random`() throws {
+        let file = try CapturedFile(
+            "CREATE TABLE note (id INTEGER PRIMARY KEY, a); INSERT INTO note VALUES (1, 1)"
+        ) {
+            $0.add("note", ids: .random)
+        }
+        for sql in ["INSERT INTO note (a) VALUES (2)", "INSERT INTO note VALUES (NULL, 2)"] {
+            let error = #expect(throws: SecureStorageError.self) { try file.run(sql) }
+            check(error?.description.contains("SyncedTables.randomID()"), equals: true)
+        }
+        // A row that was there keeps its number.
+        try file.run("REPLACE INTO note VALUES (1, 2)")
+        try file.run("INSERT INTO note VALUES (\(SyncedTables.randomID()), 3)")
+        try check(file.db.int("SELECT count(*) FROM note"), equals: 2)
+    }
+
     @Test func `the log of a row that is changed again and again stays short`() throws {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 0, 'b'), ('y', 0, 'b')")

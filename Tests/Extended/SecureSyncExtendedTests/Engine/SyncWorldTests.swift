@@ -32,6 +32,19 @@ struct SyncWorldTests {
         check(seen, equals: all)
     }
 
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func `what happens at the edges costs no row, and no value yields to one that it knew`(
+        seed: UInt64
+    ) async throws {
+        var world = SyncWorld(seed: seed)
+        world.hasEdges = true
+        do {
+            try await world.run(steps: 60)
+        } catch {
+            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+        }
+    }
+
     @Test(arguments: [37, 42] as [UInt64])
     func `members that write and die before their logs begin lose nothing`(
         seed: UInt64
