@@ -116,8 +116,8 @@
         }
     }
 
-    /// A body in parts, which are written as the server takes them: so the wait for the answer begins
-    /// when all is sent but what the system's buffers have.
+    /// A body in parts, which are written as the server takes them: so the wait for the answer
+    /// begins when all is sent but what the system's buffers have.
     private struct BodyParts: AsyncSequence, Sendable {
         let body: Data
 

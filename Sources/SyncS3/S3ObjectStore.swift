@@ -264,10 +264,11 @@ public final class S3ObjectStore: SyncObjectStore, PlacedStore {
                 return now
             }
             let now = ContinuousClock.now
-            guard now < end else { return nil }
             let idle = now - lastMark.withLock { $0 }
             let pause = min(max(idle / 4, polling.lowerBound), polling.upperBound)
-            try await Task.sleep(for: min(pause, end - now))
+            // What is set in the last pause, the next call finds.
+            if now < end { try await Task.sleep(for: min(pause, end - now)) }
+            guard now + pause < end else { return nil }
         }
     }
 
