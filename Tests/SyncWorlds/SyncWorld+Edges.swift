@@ -35,7 +35,7 @@ extension SyncWorld {
     /// Syncs a device.
     ///
     /// - Throws: ``Broken`` if the device shows an older number afterwards, over which the one was
-    ///   written that it had before; what a sync has begun that was killed or failed, the next ends.
+    ///   written that it had before. What a killed or failed sync has begun, the next one ends.
     mutating func watching(
         _ device: WorldDevice, _ sync: (inout SyncWorld) async throws -> Bool
     ) async throws {
