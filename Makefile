@@ -93,11 +93,11 @@ loop: # what would make builds slow again
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test check-rebuilds test-rest service site ## everything that a pull request has to pass (STORES=1)
+check: lint test check-rebuilds test-rest examples test-traits service site ## everything that a pull request has to pass (STORES=1)
 
-test-rest: # what `make test` has not run, and the tests of the mirror, which run over the stores too
-	@$(MAKE) --no-print-directory test-all FILTER='ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.]|DatabaseMirror'
-	@$(MAKE) --no-print-directory examples test-traits
+test-rest: setup # what `make test` has not run; SKIP_BUILD=1 after `make build`
+	SECURESTORAGE_TESTS=all Scripts/run-tests $(if $(SKIP_BUILD),--skip-build) \
+		--filter 'ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.]'
 
 check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 	@Scripts/check-rebuilds
