@@ -220,7 +220,10 @@ struct SyncWorld {
             }
             return
         }
-        device.store.setFaults { ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false) }
+        device.store.setFaults {
+            ($0.failures, $0.callsUntilKill, $0.isOffline, $0.isVanished) = (0, nil, false, false)
+        }
+        try mendUntold(device)
         try await sync(device)
         guard devices.contains(where: { $0 === device }) else { return }
         objects.putBack(old.objects)
@@ -250,7 +253,7 @@ struct SyncWorld {
             return
         } catch is WorldStore.Killed {
             try host.killAndReopen()
-        } catch let error as SyncError where error.isTransient || error == .notAMember {
+        } catch let error as SyncError where mayFail(error) {
             log.append("\(host.name): \(error)")
         }
         drop(device)
@@ -274,9 +277,15 @@ struct SyncWorld {
             drop(device)
         } catch is WorldStore.Killed {
             try host.killAndReopen()
-        } catch let error as SyncError where error.isTransient || error == .notAMember {
+        } catch let error as SyncError where mayFail(error) {
             log.append("\(host.name): \(error)")
         }
+    }
+
+    /// Whether a change of the group may fail so.
+    private func mayFail(_ error: SyncError) -> Bool {
+        if hasEdges, case .unsuitableTable = error { return true }
+        return error.isTransient || error == .notAMember || hasEdges && error.mayPassInWorld
     }
 
     private mutating func rotate(_ device: WorldDevice) async throws {
@@ -285,7 +294,7 @@ struct SyncWorld {
             log.append("\(device.name): rotates")
         } catch is WorldStore.Killed {
             try device.killAndReopen()
-        } catch let error as SyncError where error.isTransient || error == .notAMember {
+        } catch let error as SyncError where mayFail(error) {
             log.append("\(device.name): \(error)")
         }
     }

@@ -15,7 +15,7 @@ struct CopiedWrites {
     private struct Sent {
         var life: UInt64 = 0
         var isAlive = true
-        var columns: [String: UInt64] = [:]
+        var columns: [String: (time: UInt64, value: SQLiteValue)] = [:]
     }
 
     /// Nothing.
@@ -25,8 +25,8 @@ struct CopiedWrites {
         var sent = rows[RowPlace(change)] ?? Sent()
         (sent.life, sent.isAlive) = (change.life.stamp.time, change.life.isAlive)
         for register in change.registers {
-            for column in register.columns {
-                sent.columns[column.sqlNameKey] = register.stamp.time
+            for (column, value) in zip(register.columns, register.values) {
+                sent.columns[column.sqlNameKey] = (register.stamp.time, value)
             }
         }
         rows[RowPlace(change)] = sent
@@ -44,11 +44,18 @@ struct CopiedWrites {
             return (change.life.stamp.time > sent.life ? change : nil, nil)
         }
         var own = change
-        own.registers.removeAll { register in
-            guard sent.isAlive else { return register.stamp.time <= sent.life }
-            return register.columns.allSatisfy {
-                register.stamp.time <= sent.columns[$0.sqlNameKey] ?? 0
+        own.registers = change.registers.compactMap { register in
+            guard sent.isAlive else { return register.stamp.time > sent.life ? register : nil }
+            var (isSent, register) = (true, register)
+            for (column, value) in zip(register.columns, register.values) {
+                guard let (time, sentValue) = sent.columns[column.sqlNameKey],
+                    register.stamp.time <= time
+                else { return register }
+                isSent = isSent && (register.stamp.time < time || value.isIdentical(to: sentValue))
             }
+            // By a clock that is behind, a write after the copying has the time of one before it.
+            if !isSent { register.stamp.time += 1 }
+            return isSent ? nil : register
         }
         if sent.isAlive, sent.life >= change.life.stamp.time {
             // An edit of the row that was sent.

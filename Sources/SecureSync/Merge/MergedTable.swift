@@ -1,3 +1,4 @@
+internal import Foundation
 import SecureStorage
 
 /// A synced table as merging needs it: its columns by position, what its rows may collide in and
@@ -142,11 +143,20 @@ final class MergedTable {
     // MARK: - Reading
 
     /// Returns nil if the table has no row of the key.
+    ///
+    /// A TEXT that is not UTF-8, which has not been sent, is a BLOB of the same bytes: should the row
+    /// be written anew, nothing is lost.
     func row(of key: [SQLiteValue]) throws -> [SQLiteValue]? {
         let rows = try selection.executeQuery(row: key)
         defer { rows.close() }
         guard try rows.next() else { return nil }
-        return try shape.reading { try columns.indices.map { try rows.sqliteValue(at: $0) } }
+        return try columns.indices.map { column in
+            do { return try rows.sqliteValue(at: column) } catch SecureStorageError
+                .typeConversionFailed
+            {
+                return .blob(rows.data(forColumnIndex: column) ?? Data())
+            }
+        }
     }
 
     /// The keys of the rows in the table that have these values in a place.

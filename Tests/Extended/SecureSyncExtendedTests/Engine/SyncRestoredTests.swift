@@ -98,4 +98,27 @@ struct SyncRestoredTests {
             check(rows, equals: ["parent 'x' 'new' 'newer'"])
         }
     }
+
+    @Test func `by a clock that is behind, what is written after the file was put back is sent`()
+        async throws
+    {
+        let objects = WorldObjects()
+        let phone = try WorldDevice("phone", objects, clockOffset: -WorldDevice.year)
+        let laptop = try WorldDevice("laptop", objects)
+        try await phone.engine.createGroup(deviceName: "phone")
+        try await laptop.join(phone)
+        try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
+        for device in [laptop, phone] { try await device.engine.syncOnce() }
+        try await phone.write("UPDATE parent SET name = 'sent' WHERE id = 'x'")
+        let backup = try phone.database.copiedFiles()
+        for device in [phone, laptop] { try await device.engine.syncOnce() }
+        try phone.restore(backup)
+        try await phone.write("UPDATE parent SET name = 'newer' WHERE id = 'x'")
+        for device in [phone, laptop, phone] { try await device.engine.syncOnce() }
+        for device in [phone, laptop] {
+            check(
+                try device.rows().filter { $0.contains("'x'") }, equals: ["parent 'x' 'newer' NULL"]
+            )
+        }
+    }
 }

@@ -51,6 +51,26 @@ struct SyncUnsentTests {
         try check(phone.engine.conflicts().count, equals: 0)
     }
 
+    @Test func `a row that cannot travel takes what others write into its other columns`()
+        async throws
+    {
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: WorldObjects())
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO parent (id, name, code) VALUES ('x', 1, 'a')")
+        for device in devices { try await device.engine.syncOnce() }
+        try await laptop.write("UPDATE parent SET name = CAST(x'61ff' AS TEXT)")
+        try await phone.write("UPDATE parent SET code = 'b'")
+        for device in [phone, laptop, phone] { try await device.engine.syncOnce() }
+        let row = "SELECT hex(name) || ' ' || code FROM parent"
+        try await check(laptop.queue.read { try $0.string(forQuery: row) }, equals: "61FF b")
+        try await check(phone.queue.read { try $0.string(forQuery: row) }, equals: "31 b")
+        check(try laptop.engine.conflicts().map(\.reason), equals: [.notText])
+
+        try await laptop.write("UPDATE parent SET name = 2")
+        for device in [laptop, phone] { try await device.engine.syncOnce() }
+        try await check(phone.queue.read { try $0.string(forQuery: row) }, equals: "32 b")
+    }
+
     @Test func `a row of which several writes make more than a snapshot may have is left out`()
         throws
     {
