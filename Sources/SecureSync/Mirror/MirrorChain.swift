@@ -42,17 +42,27 @@ struct MirrorChain: Sendable {
             switch try await place.completeness(of: generation) {
             case .never: continue
             case .unknown(let error):
+                let pageKeys = next == nil ? nil : keys
+                if let key = pageKeys?.key(for: MirrorGeneration.purpose),
+                    try await place.isThinned(generation, key)
+                {
+                    continue
+                }
                 // It is the newest, or may have been at that time.
                 guard point != .latest else { throw error }
                 (hasLater, isUnknown, damage) = (true, true, error)
             case .complete(let manifest, let bytes):
+                var before: MirrorPlace.Before?
+                if let next, let key = keys?.key(for: MirrorGeneration.purpose) {
+                    before = try await place.before(next, downTo: generation, key)
+                }
                 // Otherwise one between them was lost.
-                if let next, next.follows != generation { isUnknown = true }
+                if let before, before.number > generation { isUnknown = true }
                 if point.includes(manifest.time) {
                     var chain = try await MirrorChain(
                         place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
                         laterTime: laterTime, bytes, point, key, cipher, earlier: keys)
-                    chain.expect(next)
+                    chain.expect(before)
                     return chain
                 }
                 let later = try? await MirrorChain(
@@ -97,9 +107,9 @@ struct MirrorChain: Sendable {
     }
 
     /// Takes note of what the next generation says of this one.
-    mutating func expect(_ next: MirrorObject?) {
-        guard let next, next.follows == generation else { return }
-        if next.merged != MirrorObject.noMAC { lastSegment = next.merged }
+    mutating func expect(_ before: MirrorPlace.Before?) {
+        guard let before, before.number == generation else { return }
+        if before.end != MirrorObject.noMAC { lastSegment = before.end }
     }
 
     /// Bytes of all objects, as far as they are known.

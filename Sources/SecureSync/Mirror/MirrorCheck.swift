@@ -11,6 +11,8 @@ struct MirrorCheck {
     private let progress: @Sendable (FileProgress) throws -> Void
     private var found = DatabaseMirror.Verification()
     private var (bytes, size) = (0, 0)
+    /// The generations whose manifests are damaged or missing.
+    private var unknown: [UInt64: SyncError] = [:]
     /// Those of the generation before.
     private var keys: PageKeys?
 
@@ -29,14 +31,14 @@ struct MirrorCheck {
         for number in try await place.generations() {
             switch try await place.completeness(of: number) {
             case .never: continue
-            case .unknown(let error): found.problems.append(error)
+            case .unknown(let error): unknown[number] = error
             case .complete(_, let bytes):
                 manifests.append((number, bytes))
                 size += try await place.store.listAll(place.names.everything(of: number))
                     .reduce(0) { $0 + $1.countedSize }
             }
         }
-        guard !manifests.isEmpty || !found.isSound else {
+        guard !manifests.isEmpty || !unknown.isEmpty else {
             throw SyncError.noMirror(place.names.mirror)
         }
         for (index, (generation, manifest)) in manifests.enumerated() {
@@ -47,6 +49,7 @@ struct MirrorCheck {
                 found.problems.append(error)
             }
         }
+        found.problems.insert(contentsOf: unknown.sorted { $0.key < $1.key }.map(\.value), at: 0)
         return found
     }
 
@@ -56,18 +59,20 @@ struct MirrorCheck {
         var chain = try await MirrorChain(
             place, generation, hasLater: next != nil, isLaterUnknown: false, manifest,
             .latest, key, cipher, earlier: keys)
-        keys = chain.keys
         if let next {
             // One of another key says nothing that could be checked here.
             let name = place.names.manifest(of: next.generation)
-            let object = try? MirrorObject.open(next.bytes, named: name, chain.key).object
-            chain.expect(object)
-            if let lost = object?.follows, lost > generation {
-                found.problems.append(
-                    .damaged(
-                        place.names.manifest(of: lost), "it is missing, and a later one names it"))
+            if let object = try? MirrorObject.open(next.bytes, named: name, chain.key).object {
+                let before = try await place.before(object, downTo: generation, chain.key)
+                chain.expect(before)
+                note(before, after: generation)
             }
         }
+        if keys == nil {
+            let before = try await place.before(chain.manifest.object, downTo: 0, chain.key)
+            note(before, after: before.number)
+        }
+        keys = chain.keys
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in
@@ -91,6 +96,18 @@ struct MirrorCheck {
                 place.names.everything(of: generation),
                 "page \(page) is not as the database has written it")
         }
+    }
+
+    /// Notes which generations were thinned out, and whether one was lost.
+    private mutating func note(_ before: MirrorPlace.Before, after generation: UInt64) {
+        // A kill may have left something of them.
+        for number in before.thinned { unknown[number] = nil }
+        found.objectCount += before.thinned.count
+        guard before.number > generation, unknown[before.number] == nil else { return }
+        found.problems.append(
+            .damaged(
+                place.names.manifest(of: before.number),
+                "it is missing, and a later one names it"))
     }
 
     /// Checks the segments that a restore of the newest state does not need.

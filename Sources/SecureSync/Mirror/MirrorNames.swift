@@ -15,6 +15,9 @@ struct MirrorNames: Sendable {
     var generations: String { "\(mirror)/generations/" }
     func generation(_ number: UInt64) -> String { generations + Self.text(number) }
 
+    var thinned: String { "\(mirror)/thinned/" }
+    func thinned(_ number: UInt64) -> String { thinned + Self.text(number) }
+
     func snapshot(_ generation: UInt64) -> String { "\(mirror)/\(Self.text(generation))/snapshot/" }
     func part(_ number: UInt64, of generation: UInt64) -> String {
         snapshot(generation) + Self.text(number)

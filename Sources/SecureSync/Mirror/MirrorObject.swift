@@ -20,6 +20,8 @@ struct MirrorObject: Sendable {
         /// Ends a generation, so that whoever still writes to it notices. Its MAC is a checksum
         /// only, since it may be another key's holder that ends it.
         case end
+        /// Stands for a generation that was thinned out: a later one names it.
+        case thinned
     }
 
     var kind: Kind

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import Foundation
 
-/// Removes generations that no state is restored from any more.
+/// Removes generations that no state is restored from any more, and thins out those that only
+/// states between two of the hours are restored from.
 ///
 /// Their ends stay, some 200 bytes each: a mirror that was stopped for years, and still writes to
 /// such a generation, must find one.
@@ -9,10 +10,15 @@ struct MirrorRetention: Sendable {
     let place: MirrorPlace
     /// What generations are ended with.
     let end: MirrorObject
+    let key: SymmetricKey
 
-    /// Removes the oldest generation that ended before the settings' limit.
+    /// More than begin between two calls, so that what longer settings have left goes as well.
+    private static let thinnedAtOnce = 2
+
+    /// Removes the oldest generation that ended before the settings' limit, and at most two of
+    /// those after which another one of the same hour goes on.
     ///
-    /// One at a time: if a clock or an object is wrong, little is lost until somebody notices.
+    /// Few at a time: if a clock or an object is wrong, little is lost until somebody notices.
     ///
     /// - Parameters:
     ///   - settings: How long generations are kept.
@@ -21,21 +27,38 @@ struct MirrorRetention: Sendable {
     func remove(_ settings: DatabaseMirror.Settings, at now: UInt64) async throws {
         var following: UInt64?
         var ended: [UInt64] = []
-        for number in try await place.generations().reversed() {
+        var later: MirrorObject?
+        var surplus: [MirrorObject] = []
+        let keepsPoints = max(settings.keepsPoints, .seconds(60))
+        for number in try await finishThinning().reversed() {
             if let following, settings.keepsHours.isOver(from: following, to: now) {
                 ended.insert(number, at: 0)
             }
+            switch try await place.completeness(of: number) {
+            case .never: continue
             // A damaged one is no witness, and goes when the next one says so.
-            if case .complete(let manifest, _) = try await place.completeness(of: number) {
+            case .unknown: later = nil
+            case .complete(let manifest, let bytes):
                 following = manifest.time
+                let name = place.names.manifest(of: number)
+                let sound = try? MirrorObject.open(bytes, named: name, key).object
+                if let sound, let later, sound.hour == later.hour,
+                    keepsPoints.isOver(from: later.time, to: now)
+                {
+                    surplus.insert(sound, at: 0)
+                }
+                later = sound
             }
         }
-        // Its own last object is the second witness. None is removed before an older one: a gap is
-        // what shows that one was lost.
-        guard let oldest = ended.first,
+        // Its own last object is the second witness. None is removed before an older one: a gap
+        // without a mark is what shows that one was lost.
+        if let oldest = ended.first,
             settings.keepsHours.isOver(from: try await lastTime(of: oldest), to: now)
-        else { return }
-        try await remove(oldest)
+        {
+            try await remove(oldest)
+            surplus.removeAll { $0.generation == oldest }
+        }
+        for manifest in surplus.prefix(Self.thinnedAtOnce) { try await thin(manifest) }
     }
 
     /// Returns the time of a generation's last object; 0 if none can be read.
@@ -46,10 +69,8 @@ struct MirrorRetention: Sendable {
         return (try? MirrorObject.header(of: bytes, named: last.name).time) ?? 0
     }
 
-    /// Removes the generations before one that have other keys.
-    func removeOtherKeys(
-        than key: SymmetricKey, before current: UInt64
-    ) async throws {
+    /// Removes the generations before one that have other keys than the current one.
+    func removeOtherKeys(before current: UInt64) async throws {
         for number in try await place.generations() where number < current {
             let name = place.names.manifest(of: number)
             if try await place.sound(name, .manifest, of: number, key) != nil { continue }
@@ -82,6 +103,11 @@ struct MirrorRetention: Sendable {
         }
         try await place.store.remove([place.names.generation(number)])
     }
+}
+
+extension MirrorObject {
+    /// Of each the last state is kept longest.
+    fileprivate var hour: UInt64 { time / 3_600_000 }
 }
 
 extension Duration {

@@ -218,7 +218,8 @@ actor MirrorWriter {
             damage = error
         }
         try await prepareNext(current, settings, isDamaged: damage != nil)
-        try await MirrorRetention(place: place, end: await current.end).remove(settings, at: now)
+        try await MirrorRetention(place: place, end: await current.end, key: current.key)
+            .remove(settings, at: now)
         if let damage { throw damage }
     }
 
@@ -228,8 +229,8 @@ actor MirrorWriter {
     func purgeOldKeys() async throws -> Bool {
         guard let current else { return false }
         try await Task.sleep(for: MirrorGeneration.longestPause)
-        try await MirrorRetention(place: place, end: await current.end)
-            .removeOtherKeys(than: current.key, before: current.number)
+        try await MirrorRetention(place: place, end: await current.end, key: current.key)
+            .removeOtherKeys(before: current.number)
         return true
     }
 
