@@ -93,6 +93,12 @@ struct Failure: Error {
                 error.description,
                 hint: "\"securestorage salvage\" copies what can still be read into a new file",
                 .damaged)
+        case .openFailed where error.resultCode?.primary == .notADatabase:
+            self.init(
+                error.description,
+                hint:
+                    "\"securestorage diagnose\" says what it is; --page-size and the like are for files that "
+                    + "were made with other settings", .otherFormat)
         // Not by a signal: those end the program, or the shell's statement.
         case .backingStoreError where error.isInterrupted: self.init("interrupted")
         case _ where error.isBusy:
@@ -146,8 +152,9 @@ struct Failure: Error {
         case .noMirror(let name):
             self.init(
                 "the store has no complete mirror \"\(name)\", or none of that time",
-                hint: "check --from and --name; \"securestorage mirror-log\" shows the times",
-                .notFound)
+                hint:
+                    "check --from and --name: \"securestorage mirrors\" lists what a store has, and "
+                    + "\"mirror-log\" the times", .notFound)
         case .clockWasWrong(let last, let next):
             let (last, next) = (PointInTime.text(last), PointInTime.text(next))
             self.init(
@@ -155,6 +162,17 @@ struct Failure: Error {
                     + "time \(next), which is still to come",
                 hint: "--at \(last) and --at \(next) restore these two; without --at, the newest",
                 .notFound)
+        case .wrongKey(let name):
+            self.init(
+                "wrong key: the object \"\(name)\" was stored with another one",
+                hint:
+                    "states from before a change of the key have the key of that time; --raw-key is for a "
+                    + "key in hex digits, --kdf-iterations and the like for other settings",
+                .wrongKey)
+        case .otherPageSize(let size):
+            self.init(
+                "the database has pages of \(size) bytes", hint: "pass --page-size \(size)",
+                .otherFormat)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",

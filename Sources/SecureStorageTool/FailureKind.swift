@@ -19,7 +19,8 @@ struct FailureKind: Hashable, Sendable {
     /// Not 1: a service manager that started the mirror again would take over from the other one.
     static let otherMirror = FailureKind(
         4, "other-mirror", "another mirror has taken over the name")
-    static let wrongKey = FailureKind(5, "wrong-key", "the key does not open the file")
+    static let wrongKey = FailureKind(
+        5, "wrong-key", "the key does not open the file, or is not the mirror's")
     static let notEncrypted = FailureKind(
         6, "not-encrypted", "a plain database, or no database at all")
     static let damaged = FailureKind(7, "damaged", "the file, its log or a mirror is damaged")

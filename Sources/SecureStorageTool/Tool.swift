@@ -30,8 +30,8 @@ struct Tool: ParsableCommand {
             Info.self, Diagnose.self, Verify.self, Query.self, Shell.self, Browse.self,
             Import.self, Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self,
             Backup.self,
-            Salvage.self, MirrorFile.self, Restore.self, MirrorLog.self, MirrorVerify.self,
-            Sync.self, KeyValue.self,
+            Salvage.self, MirrorFile.self, Restore.self, Mirrors.self, MirrorLog.self,
+            MirrorVerify.self, Sync.self, KeyValue.self,
         ])
 
     /// The version of this program and of its library.

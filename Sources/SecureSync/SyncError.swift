@@ -29,6 +29,13 @@ public enum SyncError: Error, Sendable, Hashable {
     /// clock, and the state after the one of `last` has the time `next`, which is still to come.
     case clockWasWrong(last: Date, next: Date)
 
+    /// What a mirror has of that time was stored with another key of the database, or with other
+    /// settings of the key's derivation; the text names an object.
+    case wrongKey(String)
+
+    /// The mirror is of a database with pages of so many bytes, which the configuration has to say.
+    case otherPageSize(Int)
+
     /// An object is not as it was written, or is missing; the second text says how that shows.
     case damaged(String, String)
 
@@ -153,6 +160,11 @@ extension SyncError: CustomStringConvertible {
             "the clock of the mirror's machine was wrong: the state after that of \(Self.text(last)) has "
                 + "the time \(Self.text(next)), which is still to come; restore one of these two, or the "
                 + "newest"
+        case .wrongKey(let name):
+            "wrong key: the object \"\(name)\" was stored with another one; states from before a change "
+                + "of the key have the key of that time"
+        case .otherPageSize(let size):
+            "the database has pages of \(size) bytes; set configuration.cipher.pageSize"
         case .damaged(let name, let reason):
             "the object \"\(name)\" is damaged: \(reason); check the key; if it is right, restore an "
                 + "earlier point in time"

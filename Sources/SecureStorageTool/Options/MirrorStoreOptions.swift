@@ -15,7 +15,8 @@ struct MirrorStoreOptions: ParsableArguments {
     static let title = "Store"
     static let addresses = "a directory, s3://BUCKET/PREFIX or postgresql:GROUP"
     static let help = ArgumentHelp("The store: \(addresses).", valueName: "store")
-    static let nameHelp = ArgumentHelp("The mirror's name in the store.", valueName: "name")
+    static let nameHelp = ArgumentHelp(
+        "The mirror's name in the store; \"mirrors\" lists them.", valueName: "name")
 
     @Option(
         help: ArgumentHelp(

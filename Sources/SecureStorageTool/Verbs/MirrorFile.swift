@@ -22,6 +22,7 @@ struct MirrorFile: FileVerb {
               securestorage mirror notes.db --to /mnt/backup
               securestorage mirror notes.db --to s3://bucket/notes --s3-region eu-central-1 --key-file key
               securestorage mirror notes.db --to /mnt/backup --once --key-file key
+              securestorage mirror notes.db --to /mnt/backup --once --purge-old-keys --key-file new.key
               securestorage mirror notes.db --to /mnt/backup --key-file key --json | jq .state
             """)
 
@@ -37,6 +38,11 @@ struct MirrorFile: FileVerb {
 
     @Flag(help: "Store what is committed now, tidy up, and end.")
     var once = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "With --once: remove at once what was stored with earlier keys of the file."))
+    var purgeOldKeys = false
 
     @Option(
         help: ArgumentHelp(
@@ -59,6 +65,9 @@ struct MirrorFile: FileVerb {
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     func validate() throws {
+        guard once || !purgeOldKeys else {
+            throw ValidationError("--purge-old-keys is for --once: stop the mirror that runs first")
+        }
         for (name, value) in [
             ("interval", interval), ("keep-all", keepAll), ("keep-hourly", keepHourly),
         ] {
@@ -125,8 +134,9 @@ struct MirrorFile: FileVerb {
     private func storeOnce(
         _ mirror: DatabaseMirror, _ mailbox: Mailbox<Event>, _ report: inout MirrorReport
     ) throws {
-        mailbox.run({ .ended($0) }) {
+        mailbox.run({ .ended($0) }) { [purgeOldKeys] in
             try await mirror.flush()
+            if purgeOldKeys { try await mirror.purgeOldKeys() }
             try await mirror.maintain()
             // A new generation begins with the next commits.
             try await mirror.flush()
@@ -155,7 +165,15 @@ struct MirrorFile: FileVerb {
         while !hasEnded, Date() < end {
             if case .ended? = mailbox.next(within: 0.2) { hasEnded = true }
         }
-        try outcome.get()
+        do {
+            try outcome.get()
+        } catch SecureStorageError.authenticationFailed {
+            throw Failure(
+                "the key of \"\(file)\" was changed, so this mirror has stopped",
+                hint:
+                    "start it again with the new key; --purge-old-keys removes what the old one opens",
+                .wrongKey)
+        }
     }
 
     private func untilStopped(

@@ -8,8 +8,9 @@ struct MirrorVerify: ParsableCommand {
         abstract: "Check every object and every page of a mirror.",
         discussion: """
             Reads the whole mirror, and checks the MAC of each object, its place in the chain, and the HMAC of each \
-            page, in all versions. Nothing is written. Generations that were stored with an earlier key of the file \
-            count as problems. The exit status is \(FailureKind.damaged.status) if any problem is found.
+            page, in all versions. Nothing is written. Of generations that were stored with an earlier key of the file, \
+            nothing is checked, and they are listed. Nor is the content that a page decrypts to: "restore" checks \
+            that, as "verify" does. The exit status is \(FailureKind.damaged.status) if any problem is found.
 
             EXAMPLES
               securestorage mirror-verify --from /mnt/backup --name notes.db
@@ -39,6 +40,8 @@ struct MirrorVerify: ParsableCommand {
         let sound: Bool
         let objects: Int
         let pages: Int
+        /// The generations of earlier keys.
+        let unchecked: [Int]
         let problems: [Problem]
     }
 
@@ -57,11 +60,16 @@ struct MirrorVerify: ParsableCommand {
             try Output.standard.write(
                 json: Answer(
                     name: name, sound: found.isSound, objects: found.objectCount,
-                    pages: found.pageCount, problems: problems))
+                    pages: found.pageCount, unchecked: found.uncheckedGenerations,
+                    problems: problems))
         } else {
             for problem in problems {
                 let object = problem.object.map { "\($0): " } ?? ""
                 try Output.standard.write(line: Visible.text(object + problem.problem))
+            }
+            for generation in found.uncheckedGenerations {
+                try Output.standard.write(
+                    line: "generation \(generation): stored with an earlier key, and not checked")
             }
             let result =
                 found.isSound ? "all sound" : Counted.text(problems.count, "problem")
@@ -69,12 +77,21 @@ struct MirrorVerify: ParsableCommand {
                 line: "\(Counted.text(found.objectCount, "object")), "
                     + "\(Counted.text(found.pageCount, "page")), \(result)")
         }
-        guard found.isSound else { throw Failure.shown("problems were found", .damaged) }
+        guard found.isSound else {
+            throw Failure.shown("problems were found", Self.kind(of: found.problems))
+        }
+    }
+
+    private static func kind(of problems: [SyncError]) -> FailureKind {
+        let isWrongKey = problems.allSatisfy { if case .wrongKey = $0 { true } else { false } }
+        return isWrongKey ? .wrongKey : .damaged
     }
 
     private static func problem(_ error: SyncError) -> Answer.Problem {
         switch error {
         case .damaged(let object, let reason): Answer.Problem(object: object, problem: reason)
+        case .wrongKey(let object):
+            Answer.Problem(object: object, problem: "it was stored with another key")
         case .newerFormat(let object):
             Answer.Problem(
                 object: object, problem: "a newer version of this program has written it")

@@ -51,6 +51,28 @@ extension DatabaseMirror {
         return found
     }
 
+    /// Returns the names of all mirrors that have begun in a store.
+    ///
+    /// - Parameter store: The store; it may have other objects as well.
+    /// - Returns: The names, in the order of their bytes.
+    /// - Throws: The errors of the store.
+    public static func names(in store: any SyncObjectStore) async throws -> [String] {
+        var names: [String] = []
+        var after: String?
+        while true {
+            let page = try await store.list("", after: after)
+            // What follows the first object of a mirror need not be listed.
+            let found = page.objects.lazy.compactMap { MirrorNames.place(of: $0.name) }.first
+            guard let found else {
+                guard page.isTruncated, let last = page.objects.last else { return names }
+                after = last.name
+                continue
+            }
+            if found.isBeginning { names.append(found.mirror) }
+            after = found.next
+        }
+    }
+
     private static func generation(
         _ number: UInt64, _ manifest: MirrorObject, _ place: MirrorPlace
     ) async throws -> Generation {
@@ -78,17 +100,20 @@ extension DatabaseMirror {
         public internal(set) var objectCount = 0
         /// The number of pages whose HMACs were checked, each version counted.
         public internal(set) var pageCount = 0
+        /// The generations that were stored with earlier keys of the database, so that nothing of
+        /// them could be checked.
+        public internal(set) var uncheckedGenerations: [Int] = []
         /// What was found; empty if all is sound.
         public internal(set) var problems: [SyncError] = []
 
-        /// Whether everything that is there is as it was written, and nothing is missing.
+        /// Whether everything that could be checked is as it was written, and nothing is missing.
         public var isSound: Bool { problems.isEmpty }
     }
 
     /// Checks a mirror without writing anything: every object's MAC, its place in the chain, and
     /// every page's own HMAC.
     ///
-    /// Generations with other keys than `key` are findings as well.
+    /// Generations from before a change of the key are only listed.
     ///
     /// - Parameters:
     ///   - name: The mirror's name.
@@ -97,7 +122,9 @@ extension DatabaseMirror {
     ///   - configuration: The cipher settings of the database.
     ///   - progress: Called on threads of its own, with bytes; may end the check by throwing.
     /// - Returns: The findings, which are not errors.
-    /// - Throws: ``SyncError/noMirror(_:)``; the errors of the store; the error of `progress`.
+    /// - Throws: ``SyncError/noMirror(_:)``; ``SyncError/wrongKey(_:)`` if it is none of the
+    ///   mirror's; ``SyncError/otherPageSize(_:)``; the errors of the store; the error of
+    ///   `progress`.
     public static func verify(
         _ name: String, in store: any SyncObjectStore, key: DatabaseKey,
         configuration: SecureDatabaseConfiguration = SecureDatabaseConfiguration(),

@@ -39,9 +39,10 @@ extension DatabaseMirror {
     ///   - progress: Called on threads of its own, with bytes that were read in the first half of
     ///     the work, and then of the check; may end it by throwing.
     /// - Returns: What was restored.
-    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key;
-    ///   ``SyncError/clockWasWrong(last:next:)``; the store's errors; `SecureStorageError` if the file cannot be written;
-    ///   `CancellationError`; the error of `progress`.
+    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/wrongKey(_:)``,
+    ///   ``SyncError/otherPageSize(_:)``, ``SyncError/damaged(_:_:)``,
+    ///   ``SyncError/clockWasWrong(last:next:)``; the store's errors; `SecureStorageError` if the
+    ///   file cannot be written; `CancellationError`; the error of `progress`.
     @discardableResult
     public static func restore(
         _ name: String, from store: any SyncObjectStore, to url: URL, key: DatabaseKey,
@@ -86,6 +87,13 @@ extension DatabaseMirror {
 }
 
 extension DatabaseMirror.Point {
+    func includes(_ time: UInt64) -> Bool {
+        switch self {
+        case .latest: true
+        case .date(let date): Double(time) <= date.timeIntervalSince1970 * 1000
+        }
+    }
+
     /// Checks that the next state is a later one, as far as that can be seen.
     ///
     /// One from the future may have been committed at any time after the one before it.

@@ -100,9 +100,19 @@ struct MirrorChain: Sendable {
             keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
         }
         self.key = keys.key(for: MirrorGeneration.purpose)
-        manifest = try MirrorObject.open(manifestBytes, named: name, self.key)
+        do {
+            manifest = try MirrorObject.open(manifestBytes, named: name, self.key)
+        } catch let error as SyncError where error.isDamaged {
+            guard try await place.isOf(key, generation, cipher) else {
+                throw SyncError.wrongKey(name)
+            }
+            throw error
+        }
         guard manifest.object.kind == .manifest, manifest.object.generation == generation else {
             throw SyncError.damaged(name, "it is another object")
+        }
+        guard manifest.object.pageSize == cipher.pageSize else {
+            throw SyncError.otherPageSize(Int(manifest.object.pageSize))
         }
     }
 
@@ -285,14 +295,5 @@ struct MirrorChain: Sendable {
                 names.segment(next...next, of: generation), "it is missing, with later ones there")
         }
         return .end(before: later?.time)
-    }
-}
-
-extension DatabaseMirror.Point {
-    func includes(_ time: UInt64) -> Bool {
-        switch self {
-        case .latest: true
-        case .date(let date): Double(time) <= date.timeIntervalSince1970 * 1000
-        }
     }
 }

@@ -13,8 +13,6 @@ struct MirrorCheck {
     private var (bytes, size) = (0, 0)
     /// The generations whose manifests are damaged or missing.
     private var unknown: [UInt64: SyncError] = [:]
-    /// Those of the generation before.
-    private var keys: PageKeys?
 
     init(
         place: MirrorPlace, _ key: DatabaseKey, _ cipher: CipherConfiguration,
@@ -41,10 +39,9 @@ struct MirrorCheck {
         guard !manifests.isEmpty || !unknown.isEmpty else {
             throw SyncError.noMirror(place.names.mirror)
         }
-        for (index, (generation, manifest)) in manifests.enumerated() {
+        for chain in try await chains(manifests) {
             do {
-                let next = index + 1 < manifests.count ? manifests[index + 1] : nil
-                try await check(generation, manifest, next)
+                try await check(chain)
             } catch let error as SyncError where error.isFinding {
                 found.problems.append(error)
             }
@@ -53,26 +50,53 @@ struct MirrorCheck {
         return found
     }
 
-    private mutating func check(
-        _ generation: UInt64, _ manifest: Data, _ next: (generation: UInt64, bytes: Data)?
-    ) async throws {
-        var chain = try await MirrorChain(
-            place, generation, hasLater: next != nil, isLaterUnknown: false, manifest,
-            .latest, key, cipher, earlier: keys)
-        if let next {
-            // One of another key says nothing that could be checked here.
-            let name = place.names.manifest(of: next.generation)
-            if let object = try? MirrorObject.open(next.bytes, named: name, chain.key).object {
-                let before = try await place.before(object, downTo: generation, chain.key)
-                chain.expect(before)
-                note(before, after: generation)
+    /// Returns the generations of the key, each with what the next one says of it.
+    private mutating func chains(
+        _ manifests: [(generation: UInt64, bytes: Data)]
+    ) async throws -> [MirrorChain] {
+        var chains: [MirrorChain] = []
+        var previous: UInt64 = 0
+        // Those of other keys since the last one of this key.
+        var others: [UInt64] = []
+        for (generation, bytes) in manifests {
+            do {
+                let chain = try await MirrorChain(
+                    place, generation, hasLater: generation != manifests.last?.generation,
+                    isLaterUnknown: false, bytes, .latest, key, cipher, earlier: chains.last?.keys)
+                let before = try await place.before(
+                    chain.manifest.object, downTo: previous, chain.key)
+                note(before, after: previous)
+                if before.number == previous, before.end != MirrorObject.noMAC {
+                    // Whoever stored this one has read it with the same key.
+                    if !others.isEmpty { found.problems.append(changed(others.removeLast())) }
+                    if chains.last?.generation == previous {
+                        chains[chains.count - 1].expect(before)
+                    }
+                }
+                found.uncheckedGenerations += others.map { Int(clamping: $0) }
+                others = []
+                chains.append(chain)
+            } catch SyncError.wrongKey {
+                others.append(generation)
+            } catch let error as SyncError where error.isFinding {
+                found.problems.append(error)
             }
+            previous = generation
         }
-        if keys == nil {
-            let before = try await place.before(chain.manifest.object, downTo: 0, chain.key)
-            note(before, after: before.number)
-        }
-        keys = chain.keys
+        // They are of a later key, or this one is wrong.
+        let wrong = others.map { SyncError.wrongKey(place.names.manifest(of: $0)) }
+        if chains.isEmpty, found.isSound, unknown.isEmpty, let error = wrong.last { throw error }
+        found.problems += wrong
+        return chains
+    }
+
+    private func changed(_ generation: UInt64) -> SyncError {
+        .damaged(
+            place.names.manifest(of: generation),
+            "it was changed, or replaced by one of another key")
+    }
+
+    private mutating func check(_ chain: MirrorChain) async throws {
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in
@@ -93,7 +117,7 @@ struct MirrorCheck {
         bytes = state.bytes
         found.problems += state.damagedPages.map { page in
             .damaged(
-                place.names.everything(of: generation),
+                place.names.everything(of: chain.generation),
                 "page \(page) is not as the database has written it")
         }
     }
@@ -103,7 +127,8 @@ struct MirrorCheck {
         // A kill may have left something of them.
         for number in before.thinned { unknown[number] = nil }
         found.objectCount += before.thinned.count
-        guard before.number > generation, unknown[before.number] == nil else { return }
+        guard generation > 0, before.number > generation, unknown[before.number] == nil
+        else { return }
         found.problems.append(
             .damaged(
                 place.names.manifest(of: before.number),

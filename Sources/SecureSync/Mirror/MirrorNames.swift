@@ -42,6 +42,28 @@ struct MirrorNames: Sendable {
     /// The beginning of the names of everything but the beginnings of generations.
     func everything(of generation: UInt64) -> String { "\(mirror)/\(Self.text(generation))/" }
 
+    /// Returns the mirror that an object's name belongs to, whether the object begins a generation,
+    /// and a name from which on other objects of the store are listed, or the mirror's beginnings.
+    static func place(of name: String) -> (mirror: String, isBeginning: Bool, next: String)? {
+        let words = name.split(separator: "/")
+        for (index, word) in words.enumerated().dropFirst() where index + 1 < words.count {
+            let mirror = words[..<index].joined(separator: "/")
+            switch word {
+            case "generations", "thinned":
+                guard index + 2 == words.count, number(in: name) != nil else { continue }
+                // `0` follows `/`.
+                return (mirror, word == "generations", "\(mirror)/\(word)0")
+            default:
+                let kind = words[index + 1]
+                guard number(word) != nil,
+                    kind == "snapshot" || Level(rawValue: String(kind)) != nil
+                else { continue }
+                return (mirror, false, "\(mirror)/generations")
+            }
+        }
+        return nil
+    }
+
     static func text(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

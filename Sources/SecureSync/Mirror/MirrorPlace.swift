@@ -1,5 +1,7 @@
 internal import Crypto
 internal import Foundation
+internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// Where the objects of a mirror are.
 struct MirrorPlace: Sendable {
@@ -83,6 +85,25 @@ struct MirrorPlace: Sendable {
         } catch SyncError.damaged, SyncError.newerFormat {
             return nil
         }
+    }
+
+    /// Whether one of the first objects of a generation is of a key, so that others that are not
+    /// were changed.
+    func isOf(
+        _ key: DatabaseKey, _ generation: UInt64, _ cipher: CipherConfiguration
+    ) async throws -> Bool {
+        for name in [names.generation(generation), names.part(1, of: generation)] {
+            guard let bytes = try await store.read(name),
+                let salt = try? MirrorObject.header(of: bytes, named: name).salt
+            else { continue }
+            let isSound = try await onOwnThread {
+                let keys = try PageKeys(key, salt: salt, cipher)
+                let key = keys.key(for: MirrorGeneration.purpose)
+                return (try? MirrorObject.open(bytes, named: name, key)) != nil
+            }
+            if isSound { return true }
+        }
+        return false
     }
 
     /// Whether something is where a generation's manifest would be, so that it gets none.

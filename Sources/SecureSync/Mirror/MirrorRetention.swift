@@ -12,6 +12,12 @@ struct MirrorRetention: Sendable {
     let end: MirrorObject
     let key: SymmetricKey
 
+    init(_ place: MirrorPlace, before current: MirrorGeneration) async {
+        self.place = place
+        key = current.key
+        end = await current.end
+    }
+
     /// More than begin between two calls, so that what longer settings have left goes as well.
     private static let thinnedAtOnce = 2
 

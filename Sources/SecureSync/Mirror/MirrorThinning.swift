@@ -21,7 +21,7 @@ extension MirrorPlace {
     ///   - manifest: The manifest, whose MAC was checked.
     ///   - limit: The generation whose own mark is not looked for, nor that of any before it.
     ///   - key: The key of the manifest.
-    /// - Returns: The generation; if a mark is missing or damaged, the one that it should stand for.
+    /// - Returns: The generation; if a mark is missing or damaged, that which it should stand for.
     /// - Throws: The store's errors.
     func before(
         _ manifest: MirrorObject, downTo limit: UInt64, _ key: SymmetricKey

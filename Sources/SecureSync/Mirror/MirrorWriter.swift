@@ -218,8 +218,7 @@ actor MirrorWriter {
             damage = error
         }
         try await prepareNext(current, settings, isDamaged: damage != nil)
-        try await MirrorRetention(place: place, end: await current.end, key: current.key)
-            .remove(settings, at: now)
+        try await MirrorRetention(place, before: current).remove(settings, at: now)
         if let damage { throw damage }
     }
 
@@ -229,8 +228,7 @@ actor MirrorWriter {
     func purgeOldKeys() async throws -> Bool {
         guard let current else { return false }
         try await Task.sleep(for: MirrorGeneration.longestPause)
-        try await MirrorRetention(place: place, end: await current.end, key: current.key)
-            .removeOtherKeys(before: current.number)
+        try await MirrorRetention(place, before: current).removeOtherKeys(before: current.number)
         return true
     }
 

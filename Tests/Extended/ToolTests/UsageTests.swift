@@ -10,7 +10,7 @@ struct UsageTests {
     private static let verbs = [
         "info", "query", "shell", "browse", "import", "export", "rekey", "kv", "kv list", "kv get",
         "kv put",
-        "kv remove", "mirror", "restore", "mirror-log", "mirror-verify",
+        "kv remove", "mirror", "restore", "mirrors", "mirror-log", "mirror-verify",
         "sync", "sync status", "sync create", "sync invite", "sync join", "sync run",
         "sync members", "sync remove", "sync leave", "sync reset", "sync conflicts", "sync verify",
     ]
@@ -76,6 +76,7 @@ struct UsageTests {
         "export a.db --table t --query x",
         "import a.db x.csv --delimiter ab", "import a.db data", "kv put a.db k v --type nonsense",
         "mirror a.db", "mirror a.db --to x --interval=-1", "mirror a.db --to x --keep-all soon",
+        "mirror a.db --to x --purge-old-keys", "mirrors",
         "restore a.db", "restore a.db --from data --at yesterday", "mirror-log --from data",
         "sync run a.db", "sync create a.db --store data --device-keys x",
         "sync join a.db --store s --device-keys x --name n --code-fd 3 --code-file f",

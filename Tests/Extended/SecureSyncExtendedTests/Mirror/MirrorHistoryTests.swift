@@ -69,9 +69,10 @@ struct MirrorHistoryTests {
         let sound = try await DatabaseMirror.verify("notes", in: store, key: key)
         // The beginning, a part, the manifest, and four segments.
         check(sound.isSound && sound.objectCount == 7 && sound.pageCount > 12)
-        let wrong = try await DatabaseMirror.verify(
-            "notes", in: store, key: .raw(SecretBytes.random(count: 32)))
-        check(!wrong.isSound)
+        await #expect(throws: SyncError.wrongKey("notes/0000000000000001/snapshot/manifest")) {
+            try await DatabaseMirror.verify(
+                "notes", in: store, key: .raw(SecretBytes.random(count: 32)))
+        }
         for object in try await store.listAll("notes/") {
             let bytes = try await require(store.read(object.name))
             var changed = bytes
@@ -151,10 +152,12 @@ struct MirrorHistoryTests {
         configuration.cipher.pageSize = 8192
         let pool = try makePool(configuration)
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
-        let error = await #expect(throws: SecureStorageError.self) {
+        await #expect(throws: SyncError.otherPageSize(8192)) {
             try await DatabaseMirror.restore("notes", from: store, to: restored(), key: key)
         }
-        check(error.map { "\($0)" }?.contains("8192"), equals: true)
+        await #expect(throws: SyncError.otherPageSize(8192)) {
+            try await DatabaseMirror.verify("notes", in: store, key: key)
+        }
         try await DatabaseMirror.restore(
             "notes", from: store, to: restored(), key: key, configuration: configuration)
     }
