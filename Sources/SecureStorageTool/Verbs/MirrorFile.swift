@@ -103,9 +103,11 @@ struct MirrorFile: FileVerb {
         let mirror = try DatabaseMirror(of: pool, in: store, name: name, settings: settings)
         var report = MirrorReport(name: name, isJSON: json, isBrief: once)
         defer { report.end() }
+        let mailbox = Mailbox<Event>()
+        // Whoever reads the first line may stop it.
+        if !once { try Interrupts.callAtStop { mailbox.post(.stop) } }
         try report.begin("mirroring \(file) to \(to) as \"\(name)\"")
 
-        let mailbox = Mailbox<Event>()
         Task { for await status in mirror.statuses { mailbox.post(.status(status)) } }
         if once {
             try storeOnce(mirror, mailbox, &report)
@@ -155,7 +157,6 @@ struct MirrorFile: FileVerb {
     private func follow(
         _ mirror: DatabaseMirror, _ mailbox: Mailbox<Event>, _ report: inout MirrorReport
     ) throws {
-        try Interrupts.callAtStop { mailbox.post(.stop) }
         let running = mailbox.run({ .ended($0) }) { try await mirror.run() }
         var hasEnded = false
         let outcome = Result { try untilStopped(mirror, mailbox, &report, &hasEnded) }

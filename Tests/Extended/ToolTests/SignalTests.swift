@@ -192,6 +192,22 @@ struct SignalTests {
             }
         }
 
+        @Test func `a mirror that is stopped as soon as it has said something stores all`() throws {
+            try workspace.fill("a.db", "CREATE TABLE t (x)")
+            let program = try workspace.shell(
+                """
+                mkfifo lines
+                for round in $(seq 16); do
+                    securestorage mirror a.db --to store \(Self.key) > lines &
+                    mirror=$!
+                    exec 3< lines; read line <&3
+                    kill -TERM $mirror; cat <&3; exec 3<&-; wait $mirror; echo $?
+                done
+                """)
+            let stops = program.lines.filter { $0.count < 4 }
+            check(stops, equals: Array(repeating: "0", count: 16), "\(program.errors)")
+        }
+
         @Test func `a mirror that runs once is ended by the signal, and the next one completes it`()
             throws
         {
