@@ -99,14 +99,17 @@ actor MirrorGeneration {
     /// Takes the number, before any other generation is ended for this one.
     func begin() async throws {
         guard !hasBegun else { return }
-        last = try await create(names.generation(number)) {
-            var beginning = object(.generation, 0...0)
-            // One of another mirror, of the same database and millisecond, would be the same, and
-            // both would take themselves for the one that has created it.
-            beginning.previous = MirrorObject.randomMAC()
-            return beginning.sealed(Data(), key)
-        }
+        last = try await create(names.generation(number)) { beginning() }
         hasBegun = true
+    }
+
+    /// Returns an object that begins the generation.
+    func beginning() -> Data {
+        var beginning = object(.generation, 0...0)
+        // One of another mirror, of the same database and millisecond, would be the same, and both
+        // would take themselves for the one that has created it.
+        beginning.previous = MirrorObject.randomMAC()
+        return beginning.sealed(Data(), key)
     }
 
     /// Stores all pages, as they were when `source` began.

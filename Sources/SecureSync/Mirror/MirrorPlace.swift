@@ -14,6 +14,24 @@ struct MirrorPlace: Sendable {
         try await store.listAll(names.generations).compactMap { MirrorNames.number(in: $0.name) }
     }
 
+    /// Returns them, with a new beginning for the newest if it has lost its own.
+    ///
+    /// It is damaged then, which is noticed, and is removed in time; without one, its number would
+    /// be taken for a free one.
+    func generations(
+        beginning: @Sendable (UInt64) async -> Data
+    ) async throws -> [UInt64] {
+        var numbers = try await generations()
+        while true {
+            let next = (numbers.last ?? 0) + 1
+            let left = try await store.list(names.everything(of: next), after: nil).objects
+            if left.isEmpty { return numbers }
+            // Unless another mirror has begun it just now.
+            _ = try await store.create(names.generation(next), await beginning(next))
+            numbers.append(next)
+        }
+    }
+
     /// Creates an object of this mirror's own; the answer to an earlier try may have been lost.
     ///
     /// - Throws: `.otherMirror` if the name has another object.

@@ -47,8 +47,7 @@ actor MirrorWriter {
 
     /// Ends the read transactions if the log has become too large.
     func letGo(ofMoreThan limit: Int) {
-        let one = current ?? preparing ?? prepared
-        if let one, one.source.logSize > limit { rest() }
+        if let one = current ?? preparing ?? prepared, one.source.logSize > limit { rest() }
     }
 
     /// Lets checkpoints empty the log if everything in it was shipped.
@@ -136,7 +135,9 @@ actor MirrorWriter {
         let source = try await newSource()
         do {
             try await noteTimes(source)
-            let numbers = try await place.generations()
+            let numbers = try await place.generations {
+                await self.generation($0, source).beginning()
+            }
             if let ownNumber, let newest = numbers.last, newest > ownNumber {
                 throw SyncError.otherMirror(place.names.mirror)
             }

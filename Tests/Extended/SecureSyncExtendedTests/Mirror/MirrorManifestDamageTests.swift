@@ -105,6 +105,31 @@ struct MirrorManifestDamageTests {
         }
     }
 
+    @Test(arguments: [1, 3])
+    func `a newest generation whose beginning is lost is damaged, and the next mirror goes on`(
+        count: Int
+    ) async throws {
+        for hour in 1...count { try await generation(Double(hour)) }
+        try await store.remove(["notes/generations/000000000000000\(count)"])
+        try await generation(5)
+        try await check(restoredCount(), equals: count * 2 + 2)
+        for other in 1..<count {
+            try await check(restoredCount(atHour: Double(other) + 0.6), equals: other * 2)
+        }
+        await #expect(throws: SyncError.self) { try await restoredCount(atHour: 4) }
+        try await check(!DatabaseMirror.verify("notes", in: store, key: key).isSound)
+        let mirror = try mirror()
+        for _ in 0..<40 {
+            clock.withLock { $0 += 24 * 3600 }
+            try await add()
+            try await mirror.flush()
+            try await mirror.maintain()
+        }
+        try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)
+        let left = try await store.listAll("notes/000000000000000\(count)/")
+        check(left.allSatisfy { $0.size < 300 })
+    }
+
     @Test func `a manifest that comes while a restore or a check looks for it is no damage`()
         async throws
     {
