@@ -1,0 +1,14 @@
+import TestSupport
+import Testing
+
+struct MirrorClockWorldTests {
+    /// `SECURESTORAGE_HISTORIES=10000` tries that many; the default is smaller.
+    @Test(arguments: Campaign.seeds(Campaign.count("SECURESTORAGE_HISTORIES", usually: 3)))
+    func `whatever the clock does, what is promised is there, and nothing else is given`(
+        seed: UInt64
+    ) async throws {
+        var world = try MirrorClockWorld(seed: seed)
+        try await world.run(steps: 64)
+        check(world.findings.isEmpty, "seed \(seed): \(world.findings.prefix(4))")
+    }
+}
