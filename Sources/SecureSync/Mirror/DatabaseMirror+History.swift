@@ -85,7 +85,8 @@ extension DatabaseMirror {
         var log = MirrorLog(place, number)
         if let last = try await log.last(), let bytes = try await place.store.read(last.name) {
             let object = try? MirrorObject.header(of: bytes, named: last.name)
-            (end, hasEnded) = (object?.time ?? end, object?.kind == .end)
+            // What was shipped before the manifest belongs to the first state.
+            (end, hasEnded) = (max(end, object?.time ?? end), object?.kind == .end)
         }
         return Generation(
             number: Int(clamping: number), begin: Date(milliseconds: manifest.time),

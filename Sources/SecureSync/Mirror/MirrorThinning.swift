@@ -60,7 +60,9 @@ extension MirrorRetention {
         guard try await place.isThinned(number, key) else { return }
         try await remove(number)
         // The new mark stands for these as well.
-        try await place.store.remove(before.thinned.map(place.names.thinned))
+        if !before.thinned.isEmpty {
+            try await place.store.remove(before.thinned.map(place.names.thinned))
+        }
     }
 
     /// Finishes what a kill has interrupted, and removes the marks that no generation names.
@@ -77,8 +79,8 @@ extension MirrorRetention {
             numbers.removeAll { $0 == number }
         }
         // What is before the oldest was removed from the oldest on.
-        try await place.store.remove(
-            marks.filter { $0 < numbers.first ?? 0 }.map(place.names.thinned))
+        let old = marks.filter { $0 < numbers.first ?? 0 }
+        if !old.isEmpty { try await place.store.remove(old.map(place.names.thinned)) }
         return numbers
     }
 }
