@@ -93,12 +93,6 @@ struct Failure: Error {
                 error.description,
                 hint: "\"securestorage salvage\" copies what can still be read into a new file",
                 .damaged)
-        case .openFailed where error.resultCode?.primary == .notADatabase:
-            self.init(
-                error.description,
-                hint:
-                    "\"securestorage diagnose\" says what it is; --page-size and the like are for files that "
-                    + "were made with other settings", .otherFormat)
         // Not by a signal: those end the program, or the shell's statement.
         case .backingStoreError where error.isInterrupted: self.init("interrupted")
         case _ where error.isBusy:

@@ -59,4 +59,33 @@ struct CipherOptions: ParsableArguments {
         }
         return cipher
     }
+
+    /// Returns the options that a file with these settings needs instead of those that were given.
+    func options(for found: CipherConfiguration) -> String {
+        let given = configuration
+        var options: [String] = []
+        if found.pageSize != given.pageSize { options.append("--page-size \(found.pageSize)") }
+        if found.kdfIterations != given.kdfIterations {
+            options.append("--kdf-iterations \(found.kdfIterations)")
+        }
+        if found.hmacAlgorithm != given.hmacAlgorithm {
+            let name: HashName =
+                switch found.hmacAlgorithm {
+                case .sha1: .sha1
+                case .sha256: .sha256
+                case .sha512: .sha512
+                }
+            options.append("--hmac \(name.rawValue)")
+        }
+        if found.kdfAlgorithm != given.kdfAlgorithm {
+            let name: HashName =
+                switch found.kdfAlgorithm {
+                case .pbkdf2HMACSHA1: .sha1
+                case .pbkdf2HMACSHA256: .sha256
+                case .pbkdf2HMACSHA512: .sha512
+                }
+            options.append("--kdf \(name.rawValue)")
+        }
+        return options.joined(separator: " ")
+    }
 }

@@ -39,7 +39,7 @@ struct Browse: FileVerb {
         let terminal = try ScreenTerminal()
         let (store, key) = try storeAndKey(
             for: write ? .writing : .reading, busyTimeout: .seconds(2), cacheSize: Self.cacheSize)
-        try store.open(with: key)
+        try explaining(key) { try store.open(with: key) }
         let queue = SecureDatabaseQueue(databaseStore: store)
         defer { queue.close() }
         let model = BrowserModel(

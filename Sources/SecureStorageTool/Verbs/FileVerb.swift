@@ -86,15 +86,30 @@ extension FileVerb {
         }
         for _ in 1..<(isTyped ? Self.attempts : 1) {
             do {
-                try store.open(with: key)
+                try explaining(key) { try store.open(with: key) }
                 return store
             } catch SecureStorageError.authenticationFailed {
                 Failure("wrong key; try again").report()
                 key = try keyOptions.key(of: file, isNew: false)
             }
         }
-        try store.open(with: key)
+        try explaining(key) { try store.open(with: key) }
         return store
+    }
+
+    /// Opens the file, and names the options of one that was made with other settings.
+    func explaining<R>(_ key: DatabaseKey, _ open: () throws -> R) throws -> R {
+        do {
+            return try open()
+        } catch let error as SecureStorageError {
+            guard case .openFailed = error, error.resultCode?.primary == .notADatabase,
+                let diagnosis = try? SecureDatabaseStore.diagnose(
+                    at: URL(fileURLWithPath: file), key: key, cipher: cipher.configuration),
+                case .otherCipher(let found) = diagnosis.finding
+            else { throw error }
+            throw Failure(
+                error.description, hint: "pass \(cipher.options(for: found))", .otherFormat)
+        }
     }
 
     private static var attempts: Int { 3 }

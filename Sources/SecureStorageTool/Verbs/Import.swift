@@ -79,12 +79,14 @@ struct Import: FileVerb {
         let progress = ProgressBar("importing", total: input.size)
         var count: Int?
         // A file that is created here gets its name only when it is complete.
-        try store.open(with: key) { store in
-            do {
-                count = try read(input, reader, into: store, progress)
-                return nil
-            } catch {
-                return error
+        try explaining(key) {
+            try store.open(with: key) { store in
+                do {
+                    count = try read(input, reader, into: store, progress)
+                    return nil
+                } catch {
+                    return error
+                }
             }
         }
         let imported = try count ?? read(input, reader, into: store, progress)

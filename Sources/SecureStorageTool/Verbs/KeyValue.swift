@@ -34,11 +34,11 @@ struct StoreOptions: ParsableArguments {
         let (database, key) = try verb.storeAndKey(for: use)
         let store = try SecureKeyValueStore(databaseStore: database, name: name)
         if use == .creating {
-            try store.open(with: key)
+            try verb.explaining(key) { try store.open(with: key) }
             return store
         }
         // Check first, because the library would create what is missing.
-        try database.open(with: key)
+        try verb.explaining(key) { try database.open(with: key) }
         guard try names(in: database).contains(name) else {
             let names = try names(in: database).map { "\"\($0)\"" }.joined(separator: ", ")
             throw Failure(

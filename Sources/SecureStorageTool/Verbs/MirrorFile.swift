@@ -121,7 +121,8 @@ struct MirrorFile: FileVerb {
     private func openPool() throws -> SecureDatabasePool {
         let pool = SecureDatabasePool(
             fullDatabasePath: file, configuration: try configurationOfExisting())
-        try pool.open(with: keyOptions.key(of: file, isNew: false))
+        let key = try keyOptions.key(of: file, isNew: false)
+        try explaining(key) { try pool.open(with: key) }
         let mode = try pool.read { try $0.string(forQuery: "PRAGMA journal_mode") }
         guard mode?.lowercased() == "wal" else {
             pool.close()

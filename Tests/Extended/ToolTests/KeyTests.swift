@@ -193,6 +193,13 @@ struct KeyTests {
         try check(workspace.read("c.db").starts(with: Data("SQLite format 3\0".utf8)))
         try check(
             workspace.shell("securestorage kv get c.db k --key-file sesame").status, equals: 6)
+        let other = "--page-size 8192 --hmac sha256 --key-file sesame"
+        try check(workspace.shell("securestorage kv put d.db k v \(other)").status, equals: 0)
+        for verb in ["kv get d.db k", "query d.db 'SELECT 1'", "info d.db"] {
+            let program = try workspace.shell("securestorage \(verb) --key-file sesame")
+            check(program.status, equals: 13, "\(program.errors)")
+            check(program.errors.hasSuffix("\nhint: pass --page-size 8192 --hmac sha256\n"))
+        }
         let bad = try workspace.shell("securestorage info c.db --salt 00 --key-file sesame")
         check(bad.status == 2 && bad.errors.contains("32 hex digits"))
         try check(

@@ -55,7 +55,8 @@ extension FileVerb {
         var configuration = try configurationOfExisting()
         configuration.isReadOnly = use == .reading
         let queue = SecureDatabaseQueue(fullDatabasePath: file, configuration: configuration)
-        try queue.open(with: keyOptions.key(of: file, isNew: false))
+        let key = try keyOptions.key(of: file, isNew: false)
+        try explaining(key) { try queue.open(with: key) }
         return queue
     }
 }
