@@ -144,8 +144,8 @@ final class MergedTable {
 
     /// Returns nil if the table has no row of the key.
     ///
-    /// A TEXT that is not UTF-8, which has not been sent, is a BLOB of the same bytes: should the row
-    /// be written anew, nothing is lost.
+    /// A TEXT that is not UTF-8, which has not been sent, is a BLOB of the same bytes: should the
+    /// row be written anew, nothing is lost.
     func row(of key: [SQLiteValue]) throws -> [SQLiteValue]? {
         let rows = try selection.executeQuery(row: key)
         defer { rows.close() }
