@@ -2,8 +2,8 @@
 /// time.
 ///
 /// Fields remain bytes until they are read, all of one record in a single buffer, so that a record
-/// needs no allocations. Lines may also end with a line feed alone, and the last one without any; a
-/// byte-order mark is skipped.
+/// needs no allocations. Lines may also end with a line feed alone, or all of them with a carriage
+/// return, and the last one without any.
 struct CSVReader {
     /// The line, from 1, at which the current record begins.
     private(set) var line = 0
@@ -11,11 +11,12 @@ struct CSVReader {
     var fieldCount: Int { ends.count }
 
     private let input: InputFile
-    private let delimiter: UInt8
+    private let dialect: CSVDialect
     private var chunk: [UInt8] = []
     private var next = 0
-    private var isAtStart = true
     private var nextLine = 1
+    /// Whether the rest of a line is in the way of the next record.
+    private var isInBrokenLine = false
     /// The current record: its concatenated fields, and the position where each one ends.
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
@@ -27,23 +28,33 @@ struct CSVReader {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    init(_ input: InputFile, delimiter: UInt8) {
+    init(_ input: InputFile, _ dialect: CSVDialect) {
         self.input = input
-        self.delimiter = delimiter
+        self.dialect = dialect
     }
 
     /// Returns whether a field of the current record is empty and not in quotes.
     func isBlank(_ field: Int) -> Bool { !quoted[field] && start(field) == ends[field] }
 
+    /// Whether nothing is in the line of the current record.
+    var isBlankLine: Bool { fieldCount == 1 && isBlank(0) }
+
+    /// Lends the bytes of a field of the current record.
+    func withBytes<R>(_ field: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R
+    {
+        try bytes.withUnsafeBufferPointer {
+            try body(UnsafeBufferPointer(rebasing: $0[start(field)..<ends[field]]))
+        }
+    }
+
     /// Returns the text of a field of the current record.
     ///
     /// - Throws: for bytes that are not UTF-8.
     func text(_ field: Int) throws -> String {
-        let text = bytes.withUnsafeBufferPointer { bytes in
-            let field = UnsafeBufferPointer(rebasing: bytes[start(field)..<ends[field]])
-            let text = String(decoding: field, as: UTF8.self)
+        let text = withBytes(field) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
             // Decoding replaces invalid UTF-8.
-            return allBits < 0x80 || text.utf8.elementsEqual(field) ? text : nil
+            return allBits < 0x80 || text.utf8.elementsEqual(bytes) ? text : nil
         }
         guard let text else {
             throw Failure(
@@ -56,19 +67,31 @@ struct CSVReader {
     private func start(_ field: Int) -> Int { field == 0 ? 0 : ends[field - 1] }
 
     /// Advances to the next record; returns false at the end.
+    ///
+    /// After an error it goes on with the next line.
     mutating func advance() throws -> Bool {
+        if isInBrokenLine { try leaveLine() }
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
         quoted.removeAll(keepingCapacity: true)
         allBits = 0
         guard try fill() else { return false }
-        if isAtStart {
-            isAtStart = false
-            if chunk.starts(with: [0xef, 0xbb, 0xbf]) { next = 3 }
-        }
         line = nextLine
+        isInBrokenLine = true
         while try readField() {}
+        isInBrokenLine = false
         return true
+    }
+
+    private mutating func leaveLine() throws {
+        isInBrokenLine = false
+        while try fill() {
+            next += 1
+            if chunk[next - 1] == dialect.lineEnd {
+                nextLine += 1
+                return
+            }
+        }
     }
 
     /// Makes another byte available; returns false at the end of the file.
@@ -99,8 +122,8 @@ struct CSVReader {
         guard try fill() else { return false }
         let byte = chunk[next]
         next += 1
-        if byte == delimiter { return true }
-        if byte == Self.lineFeed {
+        if byte == dialect.delimiter { return true }
+        if byte == dialect.lineEnd {
             nextLine += 1
             return false
         }
@@ -120,10 +143,10 @@ struct CSVReader {
     /// Reads up to the delimiter or the end of the line, and consumes neither.
     private mutating func readPlain() throws {
         while try fill() {
-            let (from, delimiter) = (next, delimiter)
+            let (from, delimiter, lineEnd) = (next, dialect.delimiter, dialect.lineEnd)
             let (end, bits) = chunk.withUnsafeBufferPointer { chunk in
                 var (end, bits) = (from, UInt8(0))
-                while end < chunk.count, chunk[end] != delimiter, chunk[end] != Self.lineFeed {
+                while end < chunk.count, chunk[end] != delimiter, chunk[end] != lineEnd {
                     bits |= chunk[end]
                     end += 1
                 }
@@ -139,11 +162,11 @@ struct CSVReader {
     /// Reads from after the opening quote through the closing one.
     private mutating func readQuoted() throws {
         while try fill() {
-            let from = next
+            let (from, lineEnd) = (next, dialect.lineEnd)
             let (end, lines, bits) = chunk.withUnsafeBufferPointer { chunk in
                 var (end, lines, bits) = (from, 0, UInt8(0))
                 while end < chunk.count, chunk[end] != Self.quote {
-                    if chunk[end] == Self.lineFeed { lines += 1 }
+                    if chunk[end] == lineEnd { lines += 1 }
                     bits |= chunk[end]
                     end += 1
                 }

@@ -8,12 +8,16 @@ internal import SecureStorage
 /// becomes its JSON text.
 struct JSONObjectReader {
     private let bytes: [UInt8]
+    /// What the bytes are, for errors.
+    private let place: String
     private var next = 0
     private static let deepest = 100
 
-    /// Returns the members of the object in `bytes`.
-    static func members(of bytes: [UInt8]) throws -> [(name: String, value: SQLiteValue)] {
-        var reader = JSONObjectReader(bytes: bytes)
+    /// Returns the members of the object in `bytes`, which are a `place`.
+    static func members(
+        of bytes: [UInt8], _ place: String
+    ) throws -> [(name: String, value: SQLiteValue)] {
+        var reader = JSONObjectReader(bytes: bytes, place: place)
         let members = try reader.object()
         reader.skipBlanks()
         guard reader.next == bytes.count else {
@@ -22,10 +26,10 @@ struct JSONObjectReader {
         return members
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], place: String) { (self.bytes, self.place) = (bytes, place) }
 
     private func wrong(_ what: String) -> Failure {
-        Failure("\(what) (at byte \(next + 1) of the line)")
+        Failure("\(what) (at byte \(next + 1) of the \(place))")
     }
 
     private mutating func skipBlanks() {

@@ -26,7 +26,7 @@ struct ShellCommand {
         ShellCommand(".help", "[COMMAND]", "this list; also without the dot", .text),
         ShellCommand(
             ".import", "[OPTIONS] FILE [TABLE]",
-            "read CSV or JSON lines; --csv, --tsv, --json-lines, --no-header", .file, .table),
+            "read CSV or JSON; .help import lists the options", .file, .table),
         ShellCommand(".indexes", "[TABLE]", "the names of indexes", .table),
         ShellCommand(
             ".mode", "FORM [TABLE]", "the form of rows; the table is for INSERT", .format, .table),

@@ -148,6 +148,9 @@ extension ShellSession {
             throw Failure.usage("\"\(name)\" is not a shell command", hint: ".help lists them")
         }
         try output.write(line: "\(command.name) \(command.usage)  \(command.help)")
+        if command.name == ".import" {
+            try output.write(line: "the options are \(ShellImport.options)")
+        }
     }
 
     private var settings: String {
