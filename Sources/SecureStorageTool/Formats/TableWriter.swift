@@ -4,11 +4,13 @@ internal import SecureStorage
 /// Markdown.
 ///
 /// The first rows determine the widths of the columns, so results of any length appear immediately.
+/// If the terminal has no room for so many columns, each row is several lines, one for each column.
 struct TableWriter: RowWriter {
     private static let rowsThatDecide = 200
     /// A size limit, so that giant values are not held back.
     private static let bytesThatDecide = 1 << 20
-    private static let narrowest = 6
+    /// With fewer characters of each, nobody would know the columns.
+    private static let narrowest = 8
 
     /// What is drawn around the cells.
     enum Style {
@@ -49,6 +51,9 @@ struct TableWriter: RowWriter {
     private var waitingBytes = 0
     private var widths: [Int]?
     private var isRight: [Bool] = []
+    /// Whether the columns of a row are below each other.
+    private var isInLines = false
+    private var isFirst = true
 
     init(to output: Output, _ options: RowOptions = RowOptions(), style: Style = .plain) {
         self.output = output
@@ -66,7 +71,7 @@ struct TableWriter: RowWriter {
     mutating func write(_ values: [SQLiteValue]) throws {
         let cells = values.map { cell($0) }
         guard widths == nil else {
-            try write(cells)
+            try writeRow(cells)
             return
         }
         waiting.append(cells)
@@ -78,7 +83,9 @@ struct TableWriter: RowWriter {
 
     mutating func end() throws {
         if widths == nil { try writeWaiting() }
-        if style == .box, let widths, !widths.isEmpty { try writeRule("└─", "─┴─", "─┘") }
+        if style == .box, !isInLines, let widths, !widths.isEmpty {
+            try writeRule("└─", "─┴─", "─┘")
+        }
     }
 
     private func shown(_ text: String) -> String {
@@ -122,7 +129,13 @@ struct TableWriter: RowWriter {
                     max($0, DisplayWidth.of($1[column].text))
                 }
         }
-        widths = fitted(wanted)
+        isInLines = !hasRoom(for: wanted)
+        widths = isInLines ? [] : fitted(wanted)
+        if isInLines {
+            for row in waiting { try writeRow(row) }
+            waiting = []
+            return
+        }
         if style == .box { try writeRule("┌─", "─┬─", "─┐") }
         if showsHeaders {
             try write(titles.map { Cell(text: $0, isNumber: false, isNull: false) })
@@ -140,6 +153,18 @@ struct TableWriter: RowWriter {
         waiting = []
     }
 
+    private mutating func writeRow(_ cells: [Cell]) throws {
+        guard isInLines else { return try write(cells) }
+        if !isFirst { try output.write(line: "") }
+        isFirst = false
+        let longest = titles.reduce(0) { max($0, DisplayWidth.of($1)) }
+        for (title, cell) in zip(titles, cells) {
+            let blanks = String(repeating: " ", count: longest - DisplayWidth.of(title))
+            let line = "\(blanks)\(title) = \(cell.text)"
+            try output.write(line: width.map { DisplayWidth.cut(line, to: $0) } ?? line)
+        }
+    }
+
     private func writeRule(_ start: String, _ gap: String, _ end: String) throws {
         let rules = (widths ?? []).map { String(repeating: "─", count: $0) }
         try output.write(line: start + rules.joined(separator: gap) + end)
@@ -151,12 +176,21 @@ struct TableWriter: RowWriter {
         return options.widths[column]
     }
 
+    /// The characters that a line has for its cells; nil when nothing is cut.
+    private func room(for count: Int) -> Int? {
+        let edges = style.edges.0.count + style.edges.1.count
+        return width.map { $0 - edges - style.gap.count * (count - 1) }
+    }
+
+    private func hasRoom(for wanted: [Int]) -> Bool {
+        guard let room = room(for: wanted.count), options.widths.isEmpty else { return true }
+        return wanted.count < 2 || wanted.reduce(0) { $0 + min($1, Self.narrowest) } <= room
+    }
+
     /// Returns widths that fit the terminal; the widest columns shrink first.
     private func fitted(_ wanted: [Int]) -> [Int] {
-        guard let width else { return wanted }
+        guard let room = room(for: wanted.count) else { return wanted }
         var widths = wanted
-        let edges = style.edges.0.count + style.edges.1.count
-        let room = width - edges - style.gap.count * (widths.count - 1)
         while widths.reduce(0, +) > room, let widest = widths.max(), widest > Self.narrowest {
             let excess = widths.reduce(0, +) - room
             let next = widths.filter { $0 < widest }.max() ?? Self.narrowest
