@@ -20,9 +20,13 @@ extension BrowserModel {
             list.take(entries)
             layOut()
         case .page(let page): return show(page, for: request)
-        case .found(let page):
+        case .found(let page, let columns):
             setShape(page.shape)
             rows?.window.take(page)
+            // Where the text is, unless the chosen column has it as well.
+            if let first = columns.first, let column = rows?.column, !columns.contains(column) {
+                rows?.column = first
+            }
             return missingRows()
         case .notFound:
             let isForward = isForwardSearch
@@ -55,7 +59,7 @@ extension BrowserModel {
 
     /// The screen stays as it is.
     private mutating func fail(_ message: Message) {
-        movement = nil
+        (movement, kept) = (nil, nil)
         isBeforeEdit = false
         self.message = message
         // Without a first page nothing could be shown of the table.
@@ -72,6 +76,8 @@ extension BrowserModel {
         if case .page(let source, _, _) = request { rows?.source = source }
         let total = total
         rows?.window.take(page, total: total)
+        if let (key, line) = kept { rows?.window.choose(key, line: line) }
+        kept = nil
         list.choose(page.shape.name)
         if hasChanged, page.place != .first {
             movement = nil

@@ -109,6 +109,7 @@ extension BrowserModel {
         guard let rows else { return [] }
         let window = rows.window
         list.forgetCount(of: rows.source.table)
+        kept = window.current.map { ($0.key, window.line) }
         guard !window.isAtStart || window.top > 0, let first = window.shown.first else {
             return load(.first)
         }

@@ -57,6 +57,8 @@ struct BrowserModel {
     var movement: RowWindow.Step?
     var searchText: String?
     var isForwardSearch = true
+    /// The row, and its line on the screen, that is chosen again when the rows have been read again.
+    var kept: (key: RowKey, line: Int)?
     /// Whether a value is read to be edited.
     var isBeforeEdit = false
 

@@ -21,11 +21,12 @@ extension BrowserPages {
         return RowPage(shape: shape, place: place, rows: rows, limit: limit)
     }
 
-    /// Returns the page that begins with the next row in which a column contains the text.
+    /// Returns the page that begins with the next row in which a column contains the text, and
+    /// which columns do.
     func find(
         _ search: TextSearch, in source: RowSource, from key: RowKey?, limit: Int,
         _ progress: @escaping (String) -> Void
-    ) throws -> RowPage? {
+    ) throws -> (RowPage, columns: [Int])? {
         let place: PagePlace =
             if let key { search.isForward ? .after(key) : .before(key) } else {
                 search.isForward ? .first : .last
@@ -42,7 +43,13 @@ extension BrowserPages {
             }
         }
         guard let found else { return nil }
-        return try read { try RowQuery($0, source).page(at: .from(found), limit: limit) }
+        return try read { db in
+            let query = try RowQuery(db, source)
+            return (
+                try query.page(at: .from(found), limit: limit),
+                try query.columns(with: search.text, at: found)
+            )
+        }
     }
 
     /// Calls `body` with one slice of the table after the other until it returns true.

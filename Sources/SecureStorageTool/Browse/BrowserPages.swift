@@ -66,7 +66,7 @@ final class BrowserPages: @unchecked Sendable {
             .page(try page(of: source, at: place, limit: limit, progress))
         case .search(let source, let search, let key, let limit):
             try find(search, in: source, from: key, limit: limit, progress)
-                .map { .found($0) } ?? .notFound
+                .map { .found($0, columns: $1) } ?? .notFound
         case .cell(let place): .cell(place, try read { try $0.wholeValue(place) })
         case .schema(let name): .schema(name, try read { try $0.schemaText(of: name) })
         case .count(let name): .counted(name, try count(name))

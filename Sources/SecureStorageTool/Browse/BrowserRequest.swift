@@ -69,8 +69,8 @@ struct WholeValue: Equatable, Sendable {
 enum BrowserAnswer: Equatable, Sendable {
     case tables([TableEntry])
     case page(RowPage)
-    /// The rows from the found one on.
-    case found(RowPage)
+    /// The rows from the found one on, and its columns that have the text.
+    case found(RowPage, columns: [Int])
     case notFound
     case cell(CellPlace, WholeValue)
     case schema(String, String)

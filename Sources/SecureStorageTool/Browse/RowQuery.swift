@@ -153,15 +153,40 @@ struct RowQuery {
     }
 
     private func match(_ values: inout [SQLiteValue]) -> String {
-        let text = search ?? ""
+        values += shape.columns.map { _ in Self.pattern(search ?? "") }
+        let matches = shape.columns.map { Self.match($0) }
+        // NULL is no match.
+        return "ifnull(\(matches.joined(separator: " OR ")), 0)"
+    }
+
+    private static func match(_ column: String) -> String {
+        "\(SQLName.quoted(column)) LIKE ? ESCAPE '\\'"
+    }
+
+    /// The pattern of LIKE for a text anywhere in a value.
+    private static func pattern(_ text: String) -> SQLiteValue {
         let escaped = text.reduce(into: "") { result, character in
             if "%_\\".contains(character) { result += "\\" }
             result.append(character)
         }
-        values += shape.columns.map { _ in .text("%\(escaped)%") }
-        let matches = shape.columns.map { "\(SQLName.quoted($0)) LIKE ? ESCAPE '\\'" }
-        // NULL is no match.
-        return "ifnull(\(matches.joined(separator: " OR ")), 0)"
+        return .text("%\(escaped)%")
+    }
+
+    /// Returns the columns that contain a text in the row with a key.
+    func columns(with text: String, at key: RowKey) throws -> [Int] {
+        var values = shape.columns.map { _ in Self.pattern(text) }
+        var end = ""
+        if case .offset(let row) = key {
+            if let filter = source.filter { end = " WHERE (\n\(filter)\n)" }
+            end += " LIMIT 1 OFFSET \(row)"
+        } else if let condition = Self.condition(shape, key, &values) {
+            end = " WHERE \(condition)"
+        }
+        let matches = shape.columns.map { Self.match($0) }.joined(separator: ", ")
+        let result = try db.executeQuery("SELECT \(matches) FROM \(table)\(end)", values: values)
+        defer { result.close() }
+        guard try result.next() else { return [] }
+        return shape.columns.indices.filter { result.int(forColumnIndex: $0) == 1 }
     }
 
     private var cells: [String] { shape.columns.map { Self.cell(SQLName.quoted($0)) } }

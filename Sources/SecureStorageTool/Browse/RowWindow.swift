@@ -78,6 +78,15 @@ struct RowWindow: Equatable {
 
     // MARK: - Movement
 
+    /// Chooses the row with a key, or the one that is now in its line of the screen.
+    mutating func choose(_ key: RowKey, line: Int) {
+        cursor = rows.firstIndex { $0.key == key } ?? min(top + line, rows.count - 1)
+        settle()
+    }
+
+    /// The line of the screen in which the chosen row is.
+    var line: Int { cursor - top }
+
     enum Step: Equatable {
         case by(Int)
         case page(Int)

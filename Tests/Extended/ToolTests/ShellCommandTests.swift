@@ -222,7 +222,8 @@ struct ShellCommandTests {
         try expectFailure(".import more.txt note", 2, "the file's name does not tell its format")
         try expectFailure(".import --nonsense more.csv", 2, "unknown option \"--nonsense\"")
         try expectFailure(".import more.csv --types", 2, "--types needs a value")
-        try expectFailure(".import --delimiter ab more.csv", 2, "--delimiter must be one ASCII character")
+        try expectFailure(
+            ".import --delimiter ab more.csv", 2, "--delimiter must be one ASCII character")
         try expectFailure(".import", 2, "usage: .import")
         try check(shell(".headers off\nSELECT count(*) FROM other;\n").text, equals: "0\n")
     }

@@ -40,7 +40,9 @@ import Testing
         terminal.send("b")
         try terminal.wait("the page before") { $0[2].hasPrefix("19960  ") }
         terminal.send("g/PERSON 777\r")
-        try terminal.wait("what was searched") { $0[2].hasPrefix("777  ") }
+        try terminal.wait("what was searched") {
+            $0[2].hasPrefix("777  ") && $0[0].contains("column 2 of 4")
+        }
         terminal.send("n")
         try terminal.wait("the next one") { $0[2].hasPrefix("7770  ") }
         terminal.send("N")
@@ -51,7 +53,7 @@ import Testing
         }
         terminal.send("f\u{15}nonsense\r")
         try terminal.wait("the error") { $0[23].contains("no such column") }
-        terminal.send("lls")
+        terminal.send("ls")
         try terminal.wait("the schema") { $0[1].hasPrefix("CREATE TABLE person (id INTEGER") }
         terminal.send("q\r")
         try terminal.wait("the value") {
@@ -168,6 +170,10 @@ import Testing
         try terminal.wait("the shorter table") {
             $0[23] == "the row was deleted" && $0[3].contains("person 3")
         }
+        // The row that is in its place now, not the first one.
+        terminal.send("d")
+        try terminal.wait("the question") { $0[23] == "delete the row 3 of person? (y/n)" }
+        terminal.send("n")
         terminal.send("Q")
         try terminal.expect("[status 0]")
         let rows = try workspace.run("query", "a.db", "--csv", "SELECT id, name FROM person")
@@ -247,7 +253,7 @@ import Testing
         let terminal = try PseudoTerminal(
             workspace, "securestorage browse people.db person --key-file key --raw-key", lines: 14)
         try terminal.wait("the rows") { $0[0].hasSuffix("of 50000") && $0[2].contains("Person 1") }
-        terminal.send("/person 49\rlll")
+        terminal.send("/person 49\rll")
         let screen = try terminal.wait("the row") {
             $0[2].hasPrefix("49  ") && $0[0].contains("column 4")
         }

@@ -155,6 +155,53 @@ struct BrowserModelTests {
         }
     }
 
+    @Test func `the cursor stays where it is when rows were changed or are read again`() throws {
+        for top in [Key.text("g"), .text("G")] {
+            var model = model()
+            answer(model.take(top), &model)
+            for key in [Key.pageUp, .down, .down, .down] { answer(model.take(key), &model) }
+            let before = try require(model.rows?.window)
+            answer(model.take(.text("r")), &model)
+            check(model.rows?.window.current, equals: before.current)
+            answer(model.take(.updated), &model)
+            check(model.rows?.window.current, equals: before.current)
+            check(model.rows?.window.shown, equals: before.shown)
+            check(model.message, equals: .note("the cell was changed"))
+        }
+    }
+
+    @Test func `after a deletion the next row is chosen, and after the last one that before`() {
+        var window = RowWindow()
+        func page(_ numbers: [Int]) -> RowPage {
+            RowPage(
+                shape: shape, rows: rows(numbers), place: .first, isAtStart: true, isAtEnd: true)
+        }
+        window.setHeight(10)
+        window.take(page([1, 2, 3]))
+        window.take(page([1, 3]))
+        window.choose(rows([2])[0].key, line: 1)
+        check(window.current, equals: rows([3])[0])
+        window.take(page([1]))
+        window.choose(rows([3])[0].key, line: 1)
+        check(window.current, equals: rows([1])[0])
+        window.take(page([]))
+        window.choose(rows([1])[0].key, line: 0)
+        check(window.current == nil && window.shown.isEmpty)
+    }
+
+    @Test func `a search moves to a column with the text, unless the chosen one has it`() {
+        for (columns, column) in [([1], 1), ([0, 1], 0), ([], 0)] {
+            var model = model()
+            _ = model.start(.tables)
+            _ = model.take(
+                .found(
+                    RowPage(
+                        shape: shape, rows: rows([7]), place: .first, isAtStart: false,
+                        isAtEnd: true), columns: columns))
+            check(model.rows?.column, equals: column)
+        }
+    }
+
     @Test func `keys wait for an answer, except those that interrupt`() {
         var model = model()
         _ = model.take(.text("/"))

@@ -151,7 +151,10 @@ struct BrowserPagesTests {
                 let search = TextSearch(text: text, isForward: isForward)
                 let answer = answer(
                     .search(RowSource(table: table), search, from: key, limit: 3))
-                if case .found(let page) = answer { return page }
+                if case .found(let page, let columns) = answer {
+                    check(columns, equals: [1])
+                    return page
+                }
                 check(answer, equals: .notFound)
                 return nil
             }
@@ -164,6 +167,30 @@ struct BrowserPagesTests {
             check(found("sure", false, from: second.rows[0].key)?.rows[0], equals: first.rows[0])
             check(found("sure", false, from: key) == nil)
             check(found("10%sure", true, from: nil) == nil)
+        }
+    }
+
+    @Test func `a search tells which columns of the found row have the text`() throws {
+        try run(
+            """
+            CREATE TABLE t (a TEXT, b TEXT, c, "d d" TEXT, PRIMARY KEY (b, a)) WITHOUT ROWID;
+            INSERT INTO t VALUES ('x', '1', NULL, 'y'), ('y', '2', x'79', 'Xy'), ('_', '3', 5, 'y');
+            CREATE VIEW v AS SELECT * FROM t;
+            """)
+        for table in ["t", "v"] {
+            for (text, filter, columns) in [
+                ("Y", "b > '1'", [0, 3]), ("_", nil, [0]), ("5", nil, [2]),
+            ] {
+                let answer = answer(
+                    .search(
+                        RowSource(table: table, filter: filter),
+                        TextSearch(text: text, isForward: true), from: nil, limit: 3))
+                guard case .found(_, let found) = answer else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+                check(found, equals: columns, "\(text) in \(table)")
+            }
         }
     }
 
