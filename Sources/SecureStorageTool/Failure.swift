@@ -10,6 +10,10 @@ struct Failure: Error {
     let kind: FailureKind
     /// Whether people have read it already, in a report on standard output.
     let isShown: Bool
+    /// Where a statement has the error; then the message does not repeat the statement.
+    var place: SQLErrorPlace?
+    /// The line of the statement in which the error is, as long as no line of a script is named.
+    var lineOfStatement = 1
 
     var status: Int32 { kind.status }
 
@@ -52,14 +56,17 @@ struct Failure: Error {
 
     /// Returns the failure with the place that it concerns, such as a line of a script.
     func at(_ place: String, ending: String = "", _ kind: FailureKind? = nil) -> Failure {
-        Failure("\(place): \(message)\(ending)", hint: hint, kind ?? self.kind)
+        var failure = Failure("\(place): \(message)\(ending)", hint: hint, kind ?? self.kind)
+        failure.place = self.place
+        return failure
     }
 
     /// nil for errors of the argument parser.
     init?(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
-        case let error as SecureStorageError: self.init(error)
+        case let error as SecureStorageError:
+            self.init(error)
         case let error as SyncError: self.init(error)
         case let error as KeyStoreError: self.init(error)
         case let error as CocoaError: self.init(error.localizedDescription, .access)
@@ -196,9 +203,11 @@ struct Failure: Error {
     /// Writes it to standard error: as JSON for programs, else for people.
     func report() {
         if Report.isJSON {
-            Report.write(code: kind.name, message: message, hint: hint, status: status)
+            Report.write(
+                code: kind.name, message: message, hint: hint, near: place?.after, status: status)
         } else if !isShown {
             try? Output.errors.write(line: "securestorage: " + message)
+            for line in place?.excerpt ?? [] { try? Output.errors.write(line: "  " + line) }
             if let hint { try? Output.errors.write(line: "hint: " + hint) }
         }
         try? Output.errors.flush()

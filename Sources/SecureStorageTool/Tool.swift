@@ -113,6 +113,7 @@ struct Tool: ParsableCommand {
             failure.report()
             return failure.status
         }
+        if let ending = error as? EndingWithStatus { return ending.status }
         // ArgumentParser's own: help, versions, completion scripts, and usage errors.
         let code = exitCode(for: error)
         let message = fullMessage(for: error)

@@ -41,6 +41,11 @@ public class SecureDatabaseStatement {
 
     // MARK: - Values
 
+    /// The names of the placeholders, with `:`, `@` or `$`; `?1` and so on for those without.
+    package var placeholders: [String] {
+        statement.parameters.names.enumerated().map { $1?.full ?? "?\($0 + 1)" }
+    }
+
     /// Sets the values of the `?` placeholders for later runs that pass no values.
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.

@@ -17,8 +17,12 @@ enum SQLText {
     /// word such as KEY, which a misspelt PRAGMA or ATTACH may contain.
     static func forMessage(_ sql: String) -> String {
         let limit = 500
-        let short = sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql
-        return short.replacingOccurrences(
+        return redacted(sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql)
+    }
+
+    /// Returns `sql` without the literal after a word such as KEY.
+    static func redacted(_ sql: String) -> String {
+        sql.replacingOccurrences(
             of: #"(key\w*\s*[=(]?\s*)(x?'[^']*'?|"[^"]*"?)"#, with: "$1…",
             options: [.regularExpression, .caseInsensitive])
     }

@@ -40,6 +40,8 @@ extension Statement {
         let code = connection.preparing {
             sqlite3_prepare_v3(database, start, size, flags, &handle, &tail)
         }
+        // Before anything else is asked of the connection.
+        connection.errorOffset = code == SQLITE_OK ? -1 : Int(sqlite3_error_offset(database))
         try connection.check(code, sql: SQLText.firstStatement(of: String(cString: start)))
         return (handle, consumed: tail.map { $0 - start } ?? length)
     }

@@ -134,14 +134,7 @@ final class BrowserPages: @unchecked Sendable {
     /// The message for the last line of the screen, without the statement that has failed.
     static func message(of error: any Error) -> String {
         guard let failure = Failure(error) else { return "\(error)" }
-        var message = failure.message
-        if let statement = message.range(of: "; in: "),
-            let code = message.range(of: " [SQLITE_", options: .backwards),
-            statement.upperBound <= code.lowerBound
-        {
-            message.removeSubrange(statement.lowerBound..<code.lowerBound)
-        }
-        return message
+        return Failure.withoutStatement(failure.message)
     }
 }
 

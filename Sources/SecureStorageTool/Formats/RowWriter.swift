@@ -12,7 +12,7 @@ protocol RowWriter {
 enum OutputFormat: String, CaseIterable {
     case table, box, markdown, line, csv, tabs, list, json
     case jsonLines = "json-lines"
-    case insert
+    case insert, quote
 
     /// Whether the format is for people; acknowledgements are then written between the rows.
     var isForPeople: Bool { self == .table || self == .box || self == .line }
@@ -31,7 +31,8 @@ enum OutputFormat: String, CaseIterable {
         case .jsonLines: JSONWriter(to: output, isLines: true)
         case .line: LineWriter(to: output, nullText: options.nullText)
         case .tabs: SeparatedWriter(to: output, separator: "\t", options)
-        case .list: SeparatedWriter(to: output, separator: "|", options)
+        case .list: SeparatedWriter(to: output, separator: options.separator, options)
+        case .quote: try QuoteWriter(to: output, options, in: store)
         case .insert: try InsertWriter(to: output, table: options.insertTable, in: store)
         }
     }
@@ -44,6 +45,8 @@ struct RowOptions {
     var nullText: String?
     /// The widths of the first columns, of which negative ones align to the right; 0 is automatic.
     var widths: [Int] = []
+    /// What is between the fields of a list.
+    var separator = "|"
     /// The table that INSERT statements name.
     var insertTable = "data"
     /// Whether EXPLAIN and EXPLAIN QUERY PLAN are drawn, in a format for people.

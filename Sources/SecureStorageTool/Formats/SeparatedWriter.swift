@@ -64,3 +64,33 @@ struct InsertWriter: RowWriter {
 
     mutating func end() {}
 }
+
+/// Rows as SQL literals with commas between them.
+struct QuoteWriter: RowWriter {
+    private let output: Output
+    private let options: RowOptions
+    private let literal: SQLLiteral
+    private var count = 0
+
+    init(to output: Output, _ options: RowOptions, in store: SecureDatabaseStore) throws {
+        self.output = output
+        self.options = options
+        literal = try SQLLiteral(in: store)
+    }
+
+    mutating func begin(_ columns: [String]) throws {
+        count = columns.count
+        guard options.showsHeaders else { return }
+        try output.write(line: columns.map { SQLName.literal($0) }.joined(separator: ","))
+    }
+
+    mutating func write(_ row: SecureDatabaseResultSet) throws {
+        for column in 0..<count {
+            if column > 0 { try output.write(byte: UInt8(ascii: ",")) }
+            try literal.write(row, column, to: output)
+        }
+        try output.write(byte: UInt8(ascii: "\n"))
+    }
+
+    mutating func end() {}
+}

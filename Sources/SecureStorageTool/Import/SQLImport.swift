@@ -36,7 +36,9 @@ struct SQLImport {
                 try refuseSchemaWriting(statement.sql)
                 try store.executeStatements(statement.sql)
             } catch {
-                throw located(error, line: statement.line)
+                let error = Failure.statement(error, statement.sql, in: store)
+                let line = Failure(error)?.line(ofStatementAt: statement.line)
+                throw located(error, line: line ?? statement.line)
             }
             // Not "nothing was imported": a statement that ends it without an error may have
             // committed.

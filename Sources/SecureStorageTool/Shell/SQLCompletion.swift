@@ -95,9 +95,11 @@ struct SQLCompletion {
 
     private func command(_ line: String) -> Completion {
         guard let blank = line.firstIndex(where: \.isWhitespace) else {
-            return matching(line, ShellCommand.all.map(\.name) + [".exit"])
+            return matching(line, ShellCommand.all.map(\.name))
         }
-        guard let command = ShellCommand.named(String(line[..<blank])) else { return Completion() }
+        guard let command = try? ShellCommand.named(String(line[..<blank])) else {
+            return Completion()
+        }
         let word = String(line.suffix(while: { !$0.isWhitespace }))
         let words = line.dropLast(word.count).split(whereSeparator: \.isWhitespace)
         // Options do not count.

@@ -6,22 +6,36 @@ extension ShellSession {
     func run(command line: String, depth: Int) throws -> Outcome {
         let name = String(line.prefix { !$0.isWhitespace })
         let rest = line.dropFirst(name.count).trimmingCharacters(in: .whitespaces)
-        guard let command = ShellCommand.named(name) else {
+        guard let command = try ShellCommand.named(name) else {
             throw Failure.usage("\"\(line)\" is not a shell command", hint: ".help lists them")
         }
         // Files may have blanks in their names without quotes, as in earlier versions.
-        let isWhole = [".read", ".print", ".nullvalue", ".backup"].contains(name)
+        let isWhole = [".read", ".print", ".nullvalue", ".backup", ".separator", ".parameter"]
+            .contains(command.name)
         let whole = [Self.unquoted(rest)].filter { !$0.isEmpty }
         let words = isWhole ? whole : try ShellWords.split(rest)
         guard words.count <= Self.most(of: command) else { throw Self.wrong(command) }
         switch command.name {
         case ".quit": return .quit
+        case ".exit":
+            guard let status = words.first else { return .quit }
+            guard let status = UInt8(status) else { throw Self.wrong(command) }
+            try endRedirection()
+            throw EndingWithStatus(status: Int32(status))
         case ".read":
             guard let path = words.first else { throw Self.wrong(command) }
             return try read(Self.expanded(path), depth: depth)
-        case ".eqp", ".explain", ".headers", ".pager", ".timer":
+        case ".bail", ".changes", ".eqp", ".explain", ".headers", ".pager", ".timer":
             try set(command, words.first)
-        case ".mode", ".nullvalue", ".width": try setForm(command, words)
+        case ".mode" where words.isEmpty:
+            try runner.messages.write(line: runner.format.rawValue)
+        case ".mode", ".nullvalue", ".separator", ".width": try setForm(command, words)
+        case ".parameter": try setParameter(command, rest)
+        case ".timeout":
+            guard let time = words.first.flatMap({ Int32($0) }), time >= 0 else {
+                throw Self.wrong(command)
+            }
+            try store.executeStatements("PRAGMA busy_timeout = \(time)")
         case ".once", ".output": try redirect(command, words)
         case ".import":
             try ShellImport(words).run(in: store, on: runner.messages)
@@ -42,11 +56,11 @@ extension ShellSession {
         }
     }
 
-    private static func wrong(_ command: ShellCommand) -> Failure {
+    static func wrong(_ command: ShellCommand) -> Failure {
         Failure.usage("usage: \(command.name) \(command.usage)")
     }
 
-    private static func unquoted(_ text: String) -> String {
+    static func unquoted(_ text: String) -> String {
         guard text.count > 1, let quote = text.first, quote == "\"" || quote == "'",
             text.last == quote
         else { return text }
@@ -67,6 +81,8 @@ extension ShellSession {
         guard let word, ["on", "off"].contains(word) else { throw Self.wrong(command) }
         let isOn = word == "on"
         switch command.name {
+        case ".bail": endsAtError = isOn
+        case ".changes": runner.acknowledges = isOn
         case ".eqp": runner.showsPlans = isOn
         case ".explain": runner.options.drawsPlans = isOn
         case ".headers": runner.options.showsHeaders = isOn
@@ -80,6 +96,11 @@ extension ShellSession {
     private func setForm(_ command: ShellCommand, _ words: [String]) throws {
         switch command.name {
         case ".nullvalue": runner.options.nullText = words.first
+        case ".separator":
+            guard let text = words.first else { throw Self.wrong(command) }
+            runner.options.separator =
+                text.replacingOccurrences(of: "\\t", with: "\t")
+                .replacingOccurrences(of: "\\n", with: "\n")
         case ".width":
             runner.options.widths = try words.map {
                 guard let width = Int($0), abs(width) <= 10_000 else { throw Self.wrong(command) }
@@ -135,6 +156,9 @@ extension ShellSession {
                 case ".indexes": try showIndexes(words.first, output)
                 case ".print": try output.write(line: words.first ?? "")
                 case ".schema": try showSchema(words.first ?? "", output)
+                case ".fullschema":
+                    try showSchema("", output, withEngines: false)
+                    try showStatistics(output)
                 case ".show": try output.write(line: settings)
                 default: try showTables(words.first ?? "%", output)
                 }
@@ -144,7 +168,7 @@ extension ShellSession {
 
     private func help(_ name: String?, _ output: Output) throws {
         guard let name else { return try output.write(line: ShellCommand.list) }
-        guard let command = ShellCommand.named(name.hasPrefix(".") ? name : "." + name) else {
+        guard let command = try ShellCommand.named(name.hasPrefix(".") ? name : "." + name) else {
             throw Failure.usage("\"\(name)\" is not a shell command", hint: ".help lists them")
         }
         try output.write(line: "\(command.name) \(command.usage)  \(command.help)")
@@ -157,12 +181,15 @@ extension ShellSession {
         let options = runner.options
         func word(_ isOn: Bool) -> String { isOn ? "on" : "off" }
         return """
+            bail       \(word(endsAtError))
+            changes    \(word(runner.acknowledges))
             eqp        \(word(runner.showsPlans))
             explain    \(word(options.drawsPlans))
             headers    \(word(options.showsHeaders))
             mode       \(runner.format.rawValue)
             nullvalue  \(options.nullText ?? ValueText.null)
             pager      \(isPagerOn ? pager ?? "none" : "off")
+            separator  \(Visible.text(options.separator))
             timer      \(word(runner.showsTimes))
             width      \(options.widths.map { String($0) }.joined(separator: " "))
             """
@@ -189,12 +216,29 @@ extension ShellSession {
         for name in names { try output.write(line: Visible.text(name)) }
     }
 
-    private func showSchema(_ table: String, _ output: Output) throws {
-        let only = table.isEmpty ? "?1 = ''" : "tbl_name = ?1 COLLATE NOCASE"
+    /// Shows the SQL of all tables or of one; `withEngines` says whether SQLite's own are shown,
+    /// which SQL cannot create.
+    private func showSchema(
+        _ table: String, _ output: Output, withEngines: Bool = true
+    ) throws {
+        var only = table.isEmpty ? "?1 = ''" : "tbl_name = ?1 COLLATE NOCASE"
+        if !withEngines { only += " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'" }
         for sql in try store.names(
             "SELECT sql FROM (\(Self.schema)) WHERE sql IS NOT NULL AND \(only)", table)
         {
             try output.write(line: sql + ";")
+        }
+    }
+
+    /// Shows what ANALYZE has stored, as SQL.
+    private func showStatistics(_ output: Output) throws {
+        let tables = try store.names(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'sqlite\\_stat_' "
+                + "ESCAPE '\\' ORDER BY name")
+        if !tables.isEmpty { try output.write(line: "ANALYZE sqlite_schema;") }
+        for table in tables {
+            var writer = try InsertWriter(to: output, table: table, in: store)
+            try writer.write(all: store.executeQuery("SELECT * FROM \(SQLName.quoted(table))"))
         }
     }
 

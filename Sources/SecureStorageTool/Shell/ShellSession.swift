@@ -20,10 +20,16 @@ final class ShellSession {
     /// The pager that the user can switch on.
     let pager: String?
     var isPagerOn = true
+    /// Whether the first error of a script ends it.
+    var endsAtError = true
+    /// The status of the first error of a script that went on.
+    private var firstStatus: Int32?
     private let history: History
     private var statements = Statements()
     /// The lines of an unfinished statement.
     private var typed: [String] = []
+    /// The line feeds of the statement that runs, which ends in the line that was read last.
+    private var feedCount = 0
     private static let deepest = 10
 
     /// Makes a session whose `pager`, a command, shows results longer than the screen.
@@ -36,6 +42,7 @@ final class ShellSession {
         self.pager = pager
         runner = StatementRunner(store: store, output: .standard, format: .table)
         runner.pager = pager
+        runner.parameters = [:]
     }
 
     /// Reads to the end of the input.
@@ -61,7 +68,12 @@ final class ShellSession {
                     forget()
                     guard isInteractive else {
                         try checkSignals(lines)
-                        throw failure.at("line \(lines.number)")
+                        let located = failure.at("line \(lineNumber(of: failure, lines))")
+                        guard !endsAtError else { throw located }
+                        try Output.standard.flush()
+                        located.report()
+                        firstStatus = firstStatus ?? located.status
+                        continue
                     }
                     // The terminal has shown ^C, and the cursor is after it.
                     if Interrupts.hasCome { try Output.standard.write("\n") }
@@ -82,10 +94,12 @@ final class ShellSession {
     private func end() throws {
         if !isInteractive, let last = try statements.finish() { try run(last.sql) }
         try endRedirection()
-        guard try store.isInTransaction() else { return }
-        let failure = Failure("a transaction was left open and has been rolled back")
-        guard isInteractive else { throw failure }
-        failure.report()
+        if try store.isInTransaction() {
+            let failure = Failure("a transaction was left open and has been rolled back")
+            guard isInteractive else { throw failure }
+            failure.report()
+        }
+        if let firstStatus { throw EndingWithStatus(status: firstStatus) }
     }
 
     /// - Throws: the failure of a script that a signal has ended.
@@ -121,7 +135,15 @@ final class ShellSession {
     }
 
     private func run(_ sql: String) throws {
+        feedCount = sql.utf8.count { $0 == UInt8(ascii: "\n") }
         try redirecting { try runner.run(sql) }
+        feedCount = 0
+    }
+
+    /// The line in which a statement has its error, or else in which it begins.
+    private func lineNumber(of failure: Failure, _ lines: any LineSource) -> Int {
+        defer { feedCount = 0 }
+        return failure.line(ofStatementAt: lines.number - feedCount)
     }
 
     /// Makes the statement that these lines end available as one entry.
@@ -153,7 +175,7 @@ final class ShellSession {
                     if try take(line, depth: depth + 1) == .quit { return .quit }
                 } catch {
                     guard let failure = Failure(error) else { throw error }
-                    throw failure.at("\(path), line \(script.number)")
+                    throw failure.at("\(path), line \(lineNumber(of: failure, script))")
                 }
             case .interrupted: throw Failure("interrupted")
             case .end:

@@ -11,6 +11,10 @@ struct StatementRunner {
     var showsTimes = false
     /// Whether each statement's query plan is shown before it runs.
     var showsPlans = false
+    /// Whether it reports what was committed.
+    var acknowledges = true
+    /// The values of placeholders, by their names; nil if they are given with the statement.
+    var parameters: [String: SQLiteValue]?
 
     init(store: SecureDatabaseStore, output: Output, format: OutputFormat) {
         self.store = store
@@ -19,33 +23,39 @@ struct StatementRunner {
     }
 
     /// Runs `sql`, and reports the commit if it has written anything and no transaction is open.
+    ///
+    /// - Throws: `Failure` with the place of an error in the SQL.
     func run(_ sql: String, values: [String] = []) throws {
-        if showsPlans { try showPlan(sql) }
         let timer = showsTimes ? StatementTimer() : nil
-        try runPlain(sql, values)
+        do {
+            if showsPlans { try showPlan(sql, values) }
+            try runPlain(sql, values)
+        } catch {
+            throw Failure.statement(error, sql, in: store)
+        }
         if let timer { try acknowledge(timer.description, on: messages) }
     }
 
     private func runPlain(_ sql: String, _ values: [String]) throws {
         let wasInTransaction = try store.isInTransaction()
         let before = try wasInTransaction ? 0 : changes()
-        let values: [(any SQLiteDatatypeBridgeable)?] = values
         let statement = try store.prepare(sql)
         defer { statement.close() }
+        let values = try row(values, for: statement)
         var returnsRows = true
         do {
-            let rows = try statement.executeQuery(values: values)
+            let rows = try statement.executeQuery(row: values)
             defer { rows.close() }
             var writer = try writer(for: sql)
             try output.paged(by: pager) { try writer.write(all: rows) }
         } catch SecureStorageError.backingStoreError(let code, _) where code == Self.misuse {
             // The statement returns no columns.
-            try statement.executeUpdate(values: values)
+            try statement.executeUpdate(row: values)
             returnsRows = false
         }
         try output.flush()
         // Nothing is committed while a transaction is open.
-        guard try !store.isInTransaction() else { return }
+        guard acknowledges, try !store.isInTransaction() else { return }
         let acknowledgement: String
         if wasInTransaction {
             let isRollback = leadingWords(sql, 1) == ["ROLLBACK"]
@@ -58,6 +68,21 @@ struct StatementRunner {
                 count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
         }
         try acknowledge(acknowledgement, on: messages)
+    }
+
+    /// Returns the values for the placeholders of a statement.
+    private func row(
+        _ values: [String], for statement: SecureDatabaseStatement
+    ) throws -> [SQLiteValue] {
+        guard let parameters else { return values.map { .text($0) } }
+        return try statement.placeholders.map { name in
+            guard let value = parameters[name] else {
+                throw Failure.usage(
+                    "the placeholder \(name) has no value",
+                    hint: ".parameter set \(name) VALUE gives it one")
+            }
+            return value
+        }
     }
 
     /// Where acknowledgements go: between the rows only where people read those.
@@ -77,10 +102,12 @@ struct StatementRunner {
     }
 
     /// Shows the plan of a statement that has one.
-    private func showPlan(_ sql: String) throws {
+    private func showPlan(_ sql: String, _ values: [String]) throws {
         let planned = ["SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "VALUES"]
         guard let word = leadingWords(sql, 1).first, planned.contains(word) else { return }
-        let rows = try store.executeQuery("EXPLAIN QUERY PLAN " + sql)
+        let statement = try store.prepare("EXPLAIN QUERY PLAN " + sql)
+        defer { statement.close() }
+        let rows = try statement.executeQuery(row: row(values, for: statement))
         var writer = PlanTreeWriter(to: messages)
         try writer.write(all: rows)
         try messages.flush()

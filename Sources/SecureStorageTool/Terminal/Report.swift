@@ -13,16 +13,18 @@ enum Report {
         let code: String
         let message: String
         var hint: String?
+        var near: String?
         var status: Int32?
     }
 
     /// Returns the object on one line; control characters are escaped.
     static func line(
-        code: String, message: String, hint: String? = nil, status: Int32? = nil
+        code: String, message: String, hint: String? = nil, near: String? = nil,
+        status: Int32? = nil
     ) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let line = Line(code: code, message: message, hint: hint, status: status)
+        let line = Line(code: code, message: message, hint: hint, near: near, status: status)
         // Texts and a number are always encoded.
         return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
@@ -31,11 +33,15 @@ enum Report {
     ///   - code: The name of a ``FailureKind``, `warning`, or `done` for what is committed.
     ///   - message: What the program says to people.
     ///   - hint: What to do.
+    ///   - near: The SQL from the place of its error on.
     ///   - status: The exit status; nil when the program goes on.
-    static func write(code: String, message: String, hint: String? = nil, status: Int32? = nil) {
+    static func write(
+        code: String, message: String, hint: String? = nil, near: String? = nil,
+        status: Int32? = nil
+    ) {
         // Failure to show a message is not a reason to stop.
         try? Output.errors.write(
-            line: line(code: code, message: message, hint: hint, status: status))
+            line: line(code: code, message: message, hint: hint, near: near, status: status))
     }
 }
 

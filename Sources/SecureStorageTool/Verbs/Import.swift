@@ -63,7 +63,7 @@ struct Import: FileVerb {
     @Option(
         help: ArgumentHelp(
             "Types of new columns: INTEGER, REAL, TEXT, NUMERIC or BLOB; without a name, of all others.",
-            valueName: "name=TYPE,…"))
+            valueName: "name=TYPE"))
     var types: [String] = []
 
     @Flag(help: "Set the missing fields of a short CSV line to NULL, and leave out those too many.")

@@ -8,8 +8,8 @@ struct Query: FileVerb {
         abstract: "Run SQL and print the rows.",
         discussion: """
             Separate statements with semicolons; each is its own transaction unless BEGIN and COMMIT say otherwise. A \
-            statement that writes is acknowledged with a line once it is committed: on standard output, or with \
-            --json, --json-lines and --csv on standard error.
+            statement that writes is acknowledged with a line once it is committed: on standard output, or with a form for \
+            programs (--json, --json-lines, --csv, --tsv, --markdown) on standard error.
 
             Values for the placeholders of a single statement follow it: this is safer than putting them into the \
             SQL. They are bound as text, which SQLite converts to the types of the columns.
@@ -41,6 +41,24 @@ struct Query: FileVerb {
     @Flag(help: "Print comma-separated values (RFC 4180).")
     var csv = false
 
+    @Flag(help: "Print values with tabs between them.")
+    var tsv = false
+
+    @Flag(help: "Print a table in a box.")
+    var box = false
+
+    @Flag(help: "Print a table in Markdown.")
+    var markdown = false
+
+    @Flag(help: "Print a line for each column.")
+    var line = false
+
+    @Flag(name: .customLong("no-header"), help: "Print no column names.")
+    var noHeader = false
+
+    @Option(help: "The text for NULL in tables, lines and with --tsv.")
+    var nullvalue: String?
+
     @Flag(help: "Create the file if it is missing.")
     var create = false
 
@@ -48,8 +66,9 @@ struct Query: FileVerb {
     var readOnly = false
 
     func validate() throws {
-        guard [json, jsonLines, csv].count(where: { $0 }) <= 1 else {
-            throw ValidationError("use only one of --json, --json-lines and --csv")
+        guard forms.count <= 1 else {
+            throw ValidationError(
+                "use only one of --json, --json-lines, --csv, --tsv, --box, --markdown and --line")
         }
         guard !create || !readOnly else {
             throw ValidationError("--create and --read-only are mutually exclusive")
@@ -59,13 +78,17 @@ struct Query: FileVerb {
     func run() throws {
         let store = try open(for: readOnly ? .reading : create ? .creating : .writing)
         defer { store.close() }
-        let runner = StatementRunner(store: store, output: .standard, format: format)
+        var runner = StatementRunner(
+            store: store, output: .standard, format: forms.first ?? .table)
+        runner.options.showsHeaders = !noHeader
+        runner.options.nullText = nullvalue
         for statement in try statements() {
             do {
                 try runner.run(statement.sql, values: values)
-            } catch let error as SecureStorageError where statement.line > 1 {
+            } catch {
                 guard let failure = Failure(error) else { throw error }
-                throw failure.at("line \(statement.line)")
+                let line = failure.line(ofStatementAt: statement.line)
+                throw line > 1 ? failure.at("line \(line)") : failure
             }
         }
         if try store.isInTransaction() {
@@ -75,8 +98,12 @@ struct Query: FileVerb {
         }
     }
 
-    private var format: OutputFormat {
-        json ? .json : jsonLines ? .jsonLines : csv ? .csv : .table
+    /// The forms that were chosen.
+    private var forms: [OutputFormat] {
+        [
+            (json, .json), (jsonLines, .jsonLines), (csv, .csv), (tsv, .tabs), (box, .box),
+            (markdown, .markdown), (line, .line),
+        ].compactMap { (isChosen: Bool, form: OutputFormat) in isChosen ? form : nil }
     }
 
     private func statements() throws -> [Statements.Statement] {

@@ -284,7 +284,7 @@ struct ImportTests {
         try workspace.write(script + "SELECT no;\n", to: "bad.sql")
         let failed = try workspace.run("import", "a.db", "bad.sql")
         check(failed.status, equals: 8)
-        check(failed.errors.contains("line 3: no such column"), "\(failed.errors)")
+        check(failed.errors.contains("line 4: no such column"), "\(failed.errors)")
         check(failed.errors.contains("nothing was imported"))
         try check(rows("SELECT name FROM sqlite_schema"), equals: ["kept"])
 

@@ -62,6 +62,26 @@ struct QueryTests {
             program.text, equals: "i,b,\"x,y\",e,n\r\n1,X'00ff',\"a,\"\"b\"\"\r\n\",\"\",\r\n")
     }
 
+    @Test(arguments: [
+        (["--tsv"], "a\tb\n1\tNULL\n"), (["--tsv", "--no-header", "--nullvalue", "-"], "1\t-\n"),
+        (["--csv", "--no-header"], "1,\r\n"), (["--line", "--nullvalue", ""], "a = 1\nb = \n"),
+        (["--markdown"], "| a | b    |\n|--:|------|\n| 1 | NULL |\n"),
+        (["--box", "--no-header"], "┌───┬──────┐\n│ 1 │ NULL │\n└───┴──────┘\n"),
+        (["--no-header", "--nullvalue", "none"], "1  none\n"),
+    ])
+    func `rows have the form that an option names`(_ options: [String], _ text: String) throws {
+        try table()
+        let program = try Program(
+            ["query", "a.db", "SELECT 1 AS a, NULL AS b", "--key-file", "key", "--raw-key"]
+                + options, directory: workspace.path)
+        check(program.text, equals: text, "\(program.errors)")
+    }
+
+    @Test func `only one form can be chosen`() throws {
+        let program = try workspace.run("query", "a.db", "SELECT 1", "--box", "--tsv")
+        check(program.status == 2 && program.errors.contains("use only one of"))
+    }
+
     @Test func `values are bound and never run as SQL`() throws {
         try table()
         let program = try workspace.run(
