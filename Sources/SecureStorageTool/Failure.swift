@@ -66,7 +66,8 @@ struct Failure: Error {
         switch error {
         case let failure as Failure: self = failure
         case let error as SecureStorageError:
-            self.init(error)
+            let failure = Failure(error)
+            self.init(ToolWords.text(failure.message), hint: failure.hint, failure.kind)
         case let error as SyncError: self.init(error)
         case let error as KeyStoreError: self.init(error)
         case let error as CocoaError: self.init(error.localizedDescription, .access)

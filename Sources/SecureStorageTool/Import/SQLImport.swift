@@ -73,7 +73,10 @@ struct SQLImport {
         guard isWriting || words == ["PRAGMA", "WRITABLE"] else { return }
         throw Failure(
             "the script writes a virtual table into the schema, which is not allowed",
-            hint: "create it with CREATE VIRTUAL TABLE and fill it; leave out its shadow tables")
+            hint:
+                "\"securestorage encrypt\" copies a database with its virtual tables; in a script, "
+                + "create the table with CREATE VIRTUAL TABLE and fill it, without its shadow tables"
+        )
     }
 
     /// Returns whether the statement begins or commits a transaction, as in dumps; the import does

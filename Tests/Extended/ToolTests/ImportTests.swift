@@ -223,7 +223,7 @@ struct ImportTests {
 
     @Test(arguments: [
         ("ROLLBACK;", "rolls back"),
-        ("INSERT INTO sqlite_schema(type) VALUES ('table');", "virtual table"),
+        ("INSERT INTO sqlite_schema(type) VALUES ('table');", "\"securestorage encrypt\" copies"),
         ("PRAGMA writable_schema=ON;", "virtual table"),
     ])
     func `a script that is no dump for import imports nothing`(
