@@ -30,7 +30,7 @@ struct CSVWriter: RowWriter {
             if column > 0 { try output.write(byte: UInt8(ascii: ",")) }
             switch try row.type(forColumnIndex: column) {
             case .null: break
-            case .integer: try output.write(String(row.int64(forColumnIndex: column) ?? 0))
+            case .integer: try output.write(row.int64(forColumnIndex: column) ?? 0)
             case .real:
                 try output.write(ValueText.real(row.double(forColumnIndex: column) ?? 0))
             case .text: try row.withUnsafeBytes(forColumnIndex: column) { try writeText($0) }

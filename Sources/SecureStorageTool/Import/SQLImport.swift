@@ -32,8 +32,10 @@ struct SQLImport {
         var count = 0
         func run(_ statement: Statements.Statement) throws {
             do {
-                guard try !isOfTransaction(statement.sql) else { return }
-                try refuseSchemaWriting(statement.sql)
+                if !isPlainInsert(statement.sql) {
+                    guard try !isOfTransaction(statement.sql) else { return }
+                    try refuseSchemaWriting(statement.sql)
+                }
                 try store.executeStatements(statement.sql)
             } catch {
                 let error = Failure.statement(error, statement.sql, in: store)
@@ -58,6 +60,27 @@ struct SQLImport {
         }
         if let last = try statements.finish() { try run(last) }
         return count
+    }
+
+    /// Returns whether the statement is an INSERT into a table that is surely none of SQLite's own.
+    ///
+    /// A script has millions of them, and the other questions take longer.
+    private func isPlainInsert(_ sql: String) -> Bool {
+        sql.utf8.withContiguousStorageIfAvailable { bytes in
+            func has(_ word: StaticString, at start: Int) -> Bool {
+                guard start + word.utf8CodeUnitCount <= bytes.count else { return false }
+                for index in 0..<word.utf8CodeUnitCount
+                where bytes[start + index] | 0x20 != word.utf8Start[index] { return false }
+                return true
+            }
+            guard has("insert into ", at: 0) else { return false }
+            // The text in which the name is.
+            for index in 12..<min(64, bytes.count) {
+                if bytes[index] == UInt8(ascii: "(") { break }
+                if has("sqlite", at: index) { return false }
+            }
+            return true
+        } ?? false
     }
 
     /// Refuses dumps of virtual tables, which write into the schema.

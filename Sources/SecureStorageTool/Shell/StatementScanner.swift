@@ -104,6 +104,32 @@ struct StatementScanner {
         return begins(byte)
     }
 
+    /// Returns how many of the next bytes can be passed over, since they change nothing: those inside
+    /// quotes, and in a statement that is no CREATE all but those that begin something else.
+    mutating func skippable(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        var count = 0
+        switch place {
+        case .quoted(let end):
+            while count < bytes.count, bytes[count] != end { count += 1 }
+        case .plain, .word:
+            // No word matters to this state.
+            guard state == .normal else { return 0 }
+            place = .plain
+            while count < bytes.count, !Self.beginsSomething(bytes[count]) { count += 1 }
+        default: break
+        }
+        return count
+    }
+
+    private static func beginsSomething(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ";"), UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"),
+            UInt8(ascii: "["), UInt8(ascii: "-"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+
     private mutating func begins(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: ";"):

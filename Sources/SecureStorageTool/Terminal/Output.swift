@@ -39,6 +39,24 @@ final class Output {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
+    /// Writes a number in decimal digits, without a text of its own.
+    func write(_ number: Int64) throws {
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = digits.count
+            var rest = number.magnitude
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                start -= 1
+                digits[start] = UInt8(ascii: "-")
+            }
+            try write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[start...]))
+        }
+    }
+
     /// Writes two hexadecimal digits per byte.
     func write(hex bytes: UnsafeRawBufferPointer) throws {
         let digits = StaticString("0123456789abcdef").utf8Start

@@ -16,9 +16,13 @@ struct StatementScannerTests {
         }
     }
 
-    @Test func `a statement ends where sqlite3_complete says`() throws {
+    private func samples() throws -> [Sample] {
         let file = try require(Bundle.module.url(forResource: "statements", withExtension: "json"))
-        let samples = try JSONDecoder().decode([Sample].self, from: Data(contentsOf: file))
+        return try JSONDecoder().decode([Sample].self, from: Data(contentsOf: file))
+    }
+
+    @Test func `a statement ends where sqlite3_complete says`() throws {
+        let samples = try samples()
         check(samples.count == 1000 && samples.count { $0.isComplete } == 400)
         for sample in samples {
             var scanner = StatementScanner()
@@ -32,6 +36,37 @@ struct StatementScannerTests {
             let isComplete = hasEnded && !scanner.hasStatement && !scanner.isInside
             check(isComplete, equals: sample.isComplete, "\(sample.text.debugDescription)")
         }
+    }
+
+    @Test func `a statement ends there too if the text is read as a whole`() throws {
+        for sample in try samples() {
+            var expected: [String] = []
+            var (bytes, scanner) = ([UInt8](), StatementScanner())
+            // A word ends at the byte after it.
+            for byte in sample.text.utf8 + [0x0a] where !bytes.isEmpty || byte > 0x20 {
+                bytes.append(byte)
+                guard scanner.ends(with: byte) else { continue }
+                if scanner.hasStatement { expected.append(String(decoding: bytes, as: UTF8.self)) }
+                bytes = []
+                scanner.reset()
+            }
+            var statements = Statements()
+            check(
+                try statements.take(Array(sample.text.utf8) + [0x0a]).map(\.sql), equals: expected,
+                "\(sample.text.debugDescription)")
+            check(statements.isInStatement, equals: scanner.hasStatement || scanner.isInside)
+        }
+    }
+
+    @Test func `a JSON text is read back, and has nothing that a terminal would act on`() throws {
+        var text = "\u{feff}日本😀\u{301}"
+        for number in UInt32(0)..<0x2500 {
+            text.unicodeScalars.append(try require(Unicode.Scalar(number)))
+        }
+        let quoted = JSONText.quoted(text)
+        check(Visible.text(quoted), equals: quoted)
+        let back = try JSONDecoder().decode(String.self, from: Data(quoted.utf8))
+        check(Array(back.unicodeScalars), equals: Array(text.unicodeScalars))
     }
 
     @Test func `statements have the numbers of the lines at which they begin`() throws {
