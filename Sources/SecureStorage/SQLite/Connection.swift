@@ -12,8 +12,8 @@ final class Connection {
     /// No C function may be called with nil: an engine built without `SQLITE_ENABLE_API_ARMOR` then
     /// crashes the process. See `requireHandle()`.
     @exclusivity(unchecked) private(set) var handle: OpaquePointer?
-    /// The byte of the last statement that could not be prepared at which SQLite found the error; -1
-    /// if it has no place.
+    /// The byte at which SQLite found the error of the last statement that could not be prepared;
+    /// -1 if it has no place.
     var errorOffset = -1
     let path: String
     let configuration: SecureDatabaseConfiguration

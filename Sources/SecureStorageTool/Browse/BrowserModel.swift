@@ -57,7 +57,7 @@ struct BrowserModel {
     var movement: RowWindow.Step?
     var searchText: String?
     var isForwardSearch = true
-    /// The row, and its line on the screen, that is chosen again when the rows have been read again.
+    /// The row, and its line on the screen, that is chosen again when the rows were read again.
     var kept: (key: RowKey, line: Int)?
     /// Whether a value is read to be edited.
     var isBeforeEdit = false

@@ -104,8 +104,10 @@ struct StatementScanner {
         return begins(byte)
     }
 
-    /// Returns how many of the next bytes can be passed over, since they change nothing: those inside
-    /// quotes, and in a statement that is no CREATE all but those that begin something else.
+    /// Returns how many of the next bytes can be passed over, since they change nothing.
+    ///
+    /// These are those inside quotes, and in a statement that is no CREATE all but those that begin
+    /// something else.
     mutating func skippable(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         var count = 0
         switch place {
