@@ -71,6 +71,7 @@ extension SyncWorld {
             try write(device)
             try tellStory(device)
             let copy = try device.database.copiedFiles()
+            try noteCopy(of: device)
             try await sync(device)
             for _ in 0..<below(6) {
                 let other = devices[below(devices.count)]
@@ -85,6 +86,15 @@ extension SyncWorld {
             shown[device.name] = nil
             drop(device, isGone: false)
         }
+    }
+
+    /// Which of the writes came first that a copy has, and the file that it was made of, cannot be
+    /// told where the log had not begun; what lost is listed.
+    mutating func noteCopy(of device: WorldDevice) throws {
+        let entered = try device.queue.read { db in
+            try db.int64(forQuery: "SELECT entered FROM securestorage_sync_group") ?? 0
+        }
+        if entered == 0 { mayGoBack = true }
     }
 
     /// Writes a row that cannot travel.

@@ -176,6 +176,7 @@ struct SyncWorld {
     mutating func copy(_ device: WorldDevice) async throws {
         guard devices.count < 6 else { return }
         let copy = try WorldDevice(copyOf: device, "d\(count)")
+        try noteCopy(of: device)
         count += 1
         mayBeGone.insert(device.name)
         log.append("\(copy.name): a copy of \(device.name)")
@@ -186,6 +187,7 @@ struct SyncWorld {
     private mutating func restore(_ device: WorldDevice) async throws {
         guard let backup = backups.removeValue(forKey: device.name) else {
             backups[device.name] = try device.database.copiedFiles()
+            try noteCopy(of: device)
             return
         }
         log.append("\(device.name): is restored")

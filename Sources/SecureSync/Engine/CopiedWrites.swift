@@ -11,6 +11,9 @@ struct CopiedWrites {
     /// Where the store has those batches no more: until when they say what was written, in
     /// milliseconds since 1970.
     private var time: UInt64 = 0
+    /// Whether the other file's log may have begun with them: then they have later times than here,
+    /// and which of two values was written over the other cannot be told.
+    private var isBeginning = false
 
     private struct Sent {
         var life: UInt64 = 0
@@ -43,16 +46,20 @@ struct CopiedWrites {
         guard change.life.isAlive else {
             return (change.life.stamp.time > sent.life ? change : nil, nil)
         }
-        var own = change
+        var (own, lost) = (change, change)
+        lost.registers = []
         own.registers = change.registers.compactMap { register in
             guard sent.isAlive else { return register.stamp.time > sent.life ? register : nil }
-            var (isSent, register) = (true, register)
+            var (isSent, isSame, register) = (true, true, register)
             for (column, value) in zip(register.columns, register.values) {
                 guard let (time, sentValue) = sent.columns[column.sqlNameKey],
                     register.stamp.time <= time
                 else { return register }
-                isSent = isSent && (register.stamp.time < time || value.isIdentical(to: sentValue))
+                let isEqual = value.isIdentical(to: sentValue)
+                isSame = isSame && isEqual
+                isSent = isSent && (register.stamp.time < time || isEqual)
             }
+            if isSent, isBeginning, !isSame { lost.registers.append(register) }
             // By a clock that is behind, a write after the copying has the time of one before it.
             if !isSent { register.stamp.time += 1 }
             return isSent ? nil : register
@@ -63,7 +70,7 @@ struct CopiedWrites {
                 own.registers[index].known = own.registers[index].known ?? change.life.stamp
             }
         }
-        return (own.registers.isEmpty ? nil : own, nil)
+        return (own.registers.isEmpty ? nil : own, lost.registers.isEmpty ? nil : lost)
     }
 }
 
@@ -82,6 +89,7 @@ extension CopiedWrites {
         _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: LogHead, sealed: UInt64,
         _ snapshot: AdoptedSnapshot
     ) async throws {
+        isBeginning = sent.number == 0
         var (number, isLast) = (sent.number, false)
         while number <= sealed || !isLast {
             number += 1
