@@ -6,9 +6,9 @@ public import Foundation
 /// Whatever is stored is ciphertext already. Marks are the exception: small, overwritten, and only
 /// a hint that there is something to look for.
 ///
-/// The stores of this package are `DirectoryObjectStore`, ``S3ObjectStore`` and, in a product of
-/// its own, `PostgreSQLObjectStore`. `SyncTestKit` has the checks that a store of an app has to
-/// pass.
+/// The stores of this package are ``DirectoryObjectStore`` and, in products of their own,
+/// `S3ObjectStore` and `PostgreSQLObjectStore`. `SyncTestKit` has the checks that a store of an app
+/// has to pass.
 ///
 /// Thread-safe. A call fails with ``SyncError``, or `CancellationError` when its task is cancelled.
 /// A failed or cancelled `create`, `remove` or `mark` may have taken effect. Stores repeat by
