@@ -95,11 +95,8 @@ extension CopiedWrites {
             number += 1
             let name = SyncNames.batch(group: keys.group, member: sent.member, number: number)
             guard let bytes = try await store.read(name),
-                let batch = try? SealedBatch(reading: bytes),
-                batch.header.member == sent.member, batch.header.number == number,
-                (try? batch.verify { keys.isValid($0, for: $1, by: sent.member) }) != nil,
-                keys.hasKey(ofEpoch: batch.header.epoch),
-                let body = try? batch.open(key: keys.key(ofEpoch: batch.header.epoch))
+                let (_, body) = try? LogReader.open(
+                    bytes, name, keys, number, of: sent.member, after: nil)
             else {
                 // Snapshots have the times of some of the batches that they contain.
                 let promises = snapshot.manifest.logs[sent.member]?.promises ?? []

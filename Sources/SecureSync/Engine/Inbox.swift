@@ -178,11 +178,9 @@ struct Inbox {
             // Nothing is missing if nobody but a stranger has gone on after a gap.
             let prefix = SyncNames.log(group: keys.group, member: keys.member)
             let after = SyncNames.batch(group: keys.group, member: keys.member, number: sent + 1)
-            for object in try await store.listAll(prefix, after: after) {
-                guard let number = SyncNames.number(of: object.name, after: prefix) else {
-                    continue
-                }
-                if try await log.hasSigned(number) { throw error }
+            for number in try await store.listNumbers(prefix, after: after)
+            where try await log.hasSigned(number) {
+                throw error
             }
             return
         }

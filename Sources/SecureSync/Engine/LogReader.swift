@@ -48,15 +48,12 @@ struct LogReader {
         _ store: any SyncObjectStore, group: Data, covered: UInt64 = 0
     ) async throws {
         let prefix = SyncNames.log(group: group, member: member)
-        let names = try await store.listAll(
+        let numbers = try await store.listNumbers(
             prefix,
             after: head.number < 2
                 ? nil : SyncNames.batch(group: group, member: member, number: head.number - 1))
-        let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
         if head.number > covered, numbers.first != head.number {
-            let all = try await store.listAll(prefix).compactMap {
-                SyncNames.number(of: $0.name, after: prefix)
-            }
+            let all = try await store.listNumbers(prefix)
             throw SyncError.storeHasForgotten(
                 SyncLog(member), have: head.number, found: all.last { $0 < head.number } ?? 0)
         }

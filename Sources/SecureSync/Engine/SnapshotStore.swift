@@ -11,11 +11,10 @@ struct SnapshotStore: Sendable {
     /// The numbers of the manifests after `number`, in their order.
     func numbers(after number: UInt64) async throws -> [UInt64] {
         let prefix = SyncNames.snapshots(group: keys.group)
-        let names = try await store.listAll(
+        return try await store.listNumbers(
             prefix,
-            after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number))
-        return names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
-            .filter { $0 > number }
+            after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number)
+        ).filter { $0 > number }
     }
 
     /// Returns nil if the manifest is void, or not there.

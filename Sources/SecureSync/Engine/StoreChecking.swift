@@ -144,9 +144,7 @@ struct StoreChecking {
         of member: MemberID, _ keys: GroupKeys, _ known: Known, contained: UInt64, last: UInt64?
     ) async throws {
         let prefix = SyncNames.log(group: keys.group, member: member)
-        let numbers = try await store.listAll(prefix)
-            .compactMap { SyncNames.number(of: $0.name, after: prefix) }
-            .filter { $0 <= last ?? .max }
+        let numbers = try await store.listNumbers(prefix).filter { $0 <= last ?? .max }
         var log = Log(contained: contained, last: last, end: numbers.last ?? 0)
         var expected = min(numbers.first ?? contained + 1, contained + 1)
         var previous: Data?

@@ -112,9 +112,7 @@ package actor SyncGroup {
         try await readCandidates(names.map(\.name))
         let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
         guard known == 0 || numbers.first == known else {
-            let all = try await store.listAll(prefix).compactMap {
-                SyncNames.number(of: $0.name, after: prefix)
-            }
+            let all = try await store.listNumbers(prefix)
             throw SyncError.storeHasForgotten(
                 .chain, have: known, found: all.last { $0 < known } ?? 0)
         }

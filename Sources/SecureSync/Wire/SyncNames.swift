@@ -120,6 +120,13 @@ package enum SyncNames {
 }
 
 extension SyncObjectStore {
+    /// Returns the numbers that the store lists of a chain, a log or the snapshots, in their order.
+    func listNumbers(_ prefix: String, after: String? = nil) async throws -> [UInt64] {
+        try await listAll(prefix, after: after).compactMap {
+            SyncNames.number(of: $0.name, after: prefix)
+        }
+    }
+
     /// Tells the members that wait for it that there is something new.
     func setMark(ofGroup group: Data) async throws {
         try await mark(SyncNames.mark(group: group), Data(UUID().uuidString.lowercased().utf8))

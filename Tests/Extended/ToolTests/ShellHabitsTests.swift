@@ -6,15 +6,7 @@ struct ShellHabitsTests {
     let workspace: Workspace
 
     init() throws {
-        workspace = try Workspace()
-        try workspace.fill(
-            "a.db",
-            """
-            CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, "a|b");
-            CREATE INDEX by_text ON note (text);
-            CREATE TABLE other (x UNIQUE);
-            INSERT INTO note VALUES (1, 'buy milk', 2.5), (2, NULL, X'00ff');
-            """)
+        workspace = try .withNotes()
     }
 
     private func shell(_ script: String) throws -> Program {

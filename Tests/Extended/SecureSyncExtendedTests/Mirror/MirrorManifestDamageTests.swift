@@ -24,6 +24,17 @@ struct MirrorManifestDamageTests {
         try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
     }
 
+    private func mirrorForFortyDays() async throws -> DatabaseMirror {
+        let mirror = try mirror()
+        for _ in 0..<40 {
+            clock.withLock { $0 += 24 * 3600 }
+            try await add()
+            try await mirror.flush()
+            try await mirror.maintain()
+        }
+        return mirror
+    }
+
     private func mirror() throws -> DatabaseMirror {
         try DatabaseMirror(of: pool, in: store, name: "notes", settings: .init()) { [clock] in
             clock.withLock { $0 }
@@ -118,13 +129,7 @@ struct MirrorManifestDamageTests {
         }
         await #expect(throws: SyncError.self) { try await restoredCount(atHour: 4) }
         try await check(!DatabaseMirror.verify("notes", in: store, key: key).isSound)
-        let mirror = try mirror()
-        for _ in 0..<40 {
-            clock.withLock { $0 += 24 * 3600 }
-            try await add()
-            try await mirror.flush()
-            try await mirror.maintain()
-        }
+        _ = try await mirrorForFortyDays()
         try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)
         let left = try await store.listAll("notes/000000000000000\(count)/")
         check(left.allSatisfy { $0.size < 300 })
@@ -173,13 +178,7 @@ struct MirrorManifestDamageTests {
     {
         for hour in 1...3 { try await generation(Double(hour)) }
         try await damage(Self.manifest(2), kind)
-        let mirror = try mirror()
-        for _ in 0..<40 {
-            clock.withLock { $0 += 24 * 3600 }
-            try await add()
-            try await mirror.flush()
-            try await mirror.maintain()
-        }
+        let mirror = try await mirrorForFortyDays()
         try await mirror.flush()
         let left = try await store.listAll("notes/generations/").map(\.name)
         for number in 1...2 {
