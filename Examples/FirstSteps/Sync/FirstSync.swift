@@ -38,11 +38,10 @@ import SecureSync
         let keyStore = try FileKeyStore(directory: device.appendingPathComponent("keys"))
         let key = try keyStore.read("file", orInsert: { .random(count: 32) })
 
-        // One file with a key-value store and a table.
-        let settings = SecureKeyValueStore(
-            fullDatabasePath: device.appendingPathComponent("notes.db").path, name: "settings")
-        try await settings.open(with: .raw(key))
-        let queue = SecureDatabaseQueue(databaseStore: settings.secureDatabaseStore)
+        // One file with a table and a key-value store.
+        let queue = SecureDatabaseQueue(url: device.appendingPathComponent("notes.db"))
+        try await queue.open(with: .raw(key))
+        let settings = try SecureKeyValueStore(in: queue, name: "settings")
         try await queue.write { db in
             try db.executeUpdate(
                 "CREATE TABLE IF NOT EXISTS note (id TEXT PRIMARY KEY NOT NULL, text TEXT)")

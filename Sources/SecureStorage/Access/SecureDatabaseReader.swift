@@ -87,6 +87,21 @@ protocol AccessPoint: AnyObject, Sendable {
     /// Returns the figures of all connections; waits for the turn of the one that writes.
     func collectStatistics() throws -> SecureDatabaseStatistics
 
+    /// Runs `block` with a connection that reads, or with the one that writes, without a transaction
+    /// of its own.
+    ///
+    /// - Parameters:
+    ///   - kind: `.read` for a connection that reads, where there are several.
+    ///   - groups: Whether its commit may wait for the disk with those of other calls.
+    func perform<T>(
+        _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T
+
+    func perform<T: Sendable>(
+        _ kind: CallKind, groups: Bool,
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T
+
     /// Runs `block` with the connection that writes, without a transaction around it.
     func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T

@@ -23,6 +23,11 @@ extension SecureDatabaseStore {
         return try inTransaction(.deferred, committing: false, block)
     }
 
+    /// Whether a statement may write now: not in a block of `read`.
+    var canWrite: Bool {
+        !configuration.isReadOnly && connection?.authorizer.refusesWrites != true
+    }
+
     /// - Throws: `.backingStoreError` code `.misuse` inside a block of `read`.
     func requireOutsideReadBlock() throws {
         guard connection?.authorizer.refusesWrites != true else {

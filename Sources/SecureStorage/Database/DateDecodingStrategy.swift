@@ -55,17 +55,15 @@ extension SecureDatabaseResultSet {
                 /(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?)?\s*(Z|([+-])(\d\d):(\d\d))?/
             guard let match = text.wholeMatch(of: pattern) else { return nil }
             func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
-            let components = DateComponents(
-                calendar: Calendar(identifier: .gregorian), timeZone: .gmt,
-                year: number(match.1), month: number(match.2), day: number(match.3),
-                hour: number(match.4), minute: number(match.5), second: number(match.6))
             let (hours, minutes) = (number(match.10), number(match.11))
-            // Without this check, 30 February would become 1 March.
-            guard components.isValidDate, hours <= 14, minutes <= 59, let date = components.date
+            guard hours <= 14, minutes <= 59,
+                let time = CivilTime(
+                    year: number(match.1), month: number(match.2), day: number(match.3),
+                    hour: number(match.4), minute: number(match.5), second: number(match.6))
             else { return nil }
             let fraction = match.7.flatMap { Double("0\($0)") } ?? 0
             let offset = Double(hours * 3600 + minutes * 60) * (match.9 == "-" ? -1 : 1)
-            return date.addingTimeInterval(fraction - offset)
+            return Date(timeIntervalSince1970: Double(time.seconds) + fraction - offset)
         }
     }
 }

@@ -13,6 +13,7 @@ struct RowEncoder: Encoder {
     }
 
     private let row: Row
+    fileprivate let dates: SecureDatabaseStore.DateEncodingStrategy
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -22,11 +23,11 @@ struct RowEncoder: Encoder {
     ///   `.backingStoreError` code `.misuse` for a value without properties; errors thrown by its
     ///   `encode(to:)`.
     static func columns(
-        of value: some Encodable
+        of value: some Encodable, dates: SecureDatabaseStore.DateEncodingStrategy
     ) throws -> [(name: String, value: SQLiteValue)] {
         let row = Row()
         do {
-            try value.encode(to: RowEncoder(row: row))
+            try value.encode(to: RowEncoder(row: row, dates: dates))
         } catch is EncodingError {
             // Its description might quote the value.
             throw SecureStorageError.typeConversionFailed
@@ -55,8 +56,10 @@ struct RowEncoder: Encoder {
     }
 
     /// Returns the value of one column.
-    fileprivate static func column<T: Encodable>(_ value: T) throws -> SQLiteValue {
-        switch value {
+    fileprivate func column<T: Encodable>(_ value: T) throws -> SQLiteValue {
+        // Compared first: a cast of each property would cost more.
+        if T.self == Date.self, let date = value as? Date { return try dates.value(of: date) }
+        return switch value {
         case let value as any SQLiteDatatypeBridgeable: try value.sqliteValue
         case let value as UUID: .text(value.uuidString)
         case let value as URL: .text(value.absoluteString)
@@ -66,9 +69,9 @@ struct RowEncoder: Encoder {
     }
 
     /// Returns any other value as JSON, or a single string, number or Boolean as such.
-    private static func json<T: Encodable>(_ value: T) throws -> SQLiteValue {
+    private func json<T: Encodable>(_ value: T) throws -> SQLiteValue {
         let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .secondsSince1970
+        encoder.dateEncodingStrategy = dates.json
         let json = try StoredJSON.encode(value, with: encoder)
         switch json.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -93,7 +96,7 @@ private struct RowKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { [] }
 
     private func set<T: Encodable>(_ value: T?, _ key: Key) throws {
-        row.columns.append((key.stringValue, try value.map { try RowEncoder.column($0) } ?? .null))
+        row.columns.append((key.stringValue, try value.map { try encoder.column($0) } ?? .null))
     }
 
     func encodeNil(forKey key: Key) { row.columns.append((key.stringValue, .null)) }

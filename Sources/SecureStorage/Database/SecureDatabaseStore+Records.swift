@@ -1,3 +1,5 @@
+internal import Foundation
+
 // Whole rows written by the names of their columns, each with one prepared statement per shape.
 
 extension SecureDatabaseStore {
@@ -7,7 +9,7 @@ extension SecureDatabaseStore {
     /// let id = try db.insert(Note(id: nil, text: "buy milk"), into: "note")
     /// ```
     ///
-    /// A property is stored as `executeUpdate` binds it: `Date` in whole seconds, nil as NULL;
+    /// A property is stored as `executeUpdate` binds it, nil as NULL, but `Date` as `dates` says;
     /// `URL`, `UUID` and `Decimal` as TEXT, an enum by its raw value, and any other `Encodable`
     /// type as JSON in TEXT. ``SecureDatabaseResultSet/decode(_:dates:)`` reads it back. NULL in an
     /// `INTEGER PRIMARY KEY` takes a new row id.
@@ -15,22 +17,30 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - value: A type whose properties, by their coding keys, are columns.
     ///   - table: The table's name.
+    ///   - dates: The format in which dates are stored, those in JSON too.
     /// - Returns: The row id.
     /// - Throws: As `executeUpdate(_:values:)`; `.typeConversionFailed` for a property that no
     ///   column can hold; `.backingStoreError` code `.misuse` for a type without properties.
     @discardableResult
-    public func insert(_ value: some Encodable, into table: String) throws -> Int64 {
-        try insert([RowEncoder.columns(of: value)], into: table)
+    public func insert(
+        _ value: some Encodable, into table: String,
+        dates: DateEncodingStrategy = .secondsSince1970
+    ) throws -> Int64 {
+        try insert([RowEncoder.columns(of: value, dates: dates)], into: table)
     }
 
     /// Inserts values as rows, all or none of them.
     ///
     /// - Parameters:
-    ///   - values: As for ``insert(_:into:)``; each may have other columns.
+    ///   - values: As for ``insert(_:into:dates:)``; each may have other columns.
     ///   - table: The table's name.
-    /// - Throws: As ``insert(_:into:)``; none of the rows is inserted then.
-    public func insert(contentsOf values: [some Encodable], into table: String) throws {
-        let rows = try values.map { try RowEncoder.columns(of: $0) }
+    ///   - dates: The format in which dates are stored.
+    /// - Throws: As ``insert(_:into:dates:)``; none of the rows is inserted then.
+    public func insert(
+        contentsOf values: [some Encodable], into table: String,
+        dates: DateEncodingStrategy = .secondsSince1970
+    ) throws {
+        let rows = try values.map { try RowEncoder.columns(of: $0, dates: dates) }
         try insert(rows, into: table)
     }
 
@@ -42,7 +52,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - table: The table's name.
-    ///   - values: The value of each column; nil is NULL. Other columns get their default.
+    ///   - values: The value of each column; nil is NULL, a `Date` REAL as in
+    ///     ``insert(_:into:dates:)``. Other columns get their default.
     /// - Returns: The row id.
     /// - Throws: As `executeUpdate(_:values:)`.
     @discardableResult
@@ -55,17 +66,19 @@ extension SecureDatabaseStore {
     /// Updates the row of a value: sets all columns but its key.
     ///
     /// - Parameters:
-    ///   - value: As for ``insert(_:into:)``.
+    ///   - value: As for ``insert(_:into:dates:)``.
     ///   - table: The table's name.
     ///   - key: The columns that identify the row, properties of the value.
+    ///   - dates: The format in which dates are stored.
     /// - Returns: The number of rows that have this key.
-    /// - Throws: As ``insert(_:into:)``; code `.misuse` for a key that is no property, and where
+    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is no property, and where
     ///   nothing else is.
     @discardableResult
     public func update(
-        _ value: some Encodable, in table: String, key: String...
+        _ value: some Encodable, in table: String, key: String...,
+        dates: DateEncodingStrategy = .secondsSince1970
     ) throws -> Int {
-        try update(RowEncoder.columns(of: value), in: table, key)
+        try update(RowEncoder.columns(of: value, dates: dates), in: table, key)
     }
 
     /// Updates the named columns of the rows that have a key.
@@ -91,28 +104,35 @@ extension SecureDatabaseStore {
     /// Inserts a value as a row, or updates the row that has its key.
     ///
     /// - Parameters:
-    ///   - value: As for ``insert(_:into:)``.
+    ///   - value: As for ``insert(_:into:dates:)``.
     ///   - table: The table's name.
     ///   - key: The columns of a primary key or of a unique index, properties of the value.
-    /// - Throws: As ``insert(_:into:)``; code `.misuse` for a key that is no property; code `.error`
+    ///   - dates: The format in which dates are stored.
+    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is no property; code `.error`
     ///   where no unique index has exactly these columns.
     ///
     /// See [UPSERT](https://sqlite.org/lang_upsert.html).
-    public func upsert(_ value: some Encodable, into table: String, key: String...) throws {
-        try upsert([RowEncoder.columns(of: value)], into: table, key)
+    public func upsert(
+        _ value: some Encodable, into table: String, key: String...,
+        dates: DateEncodingStrategy = .secondsSince1970
+    ) throws {
+        try upsert([RowEncoder.columns(of: value, dates: dates)], into: table, key)
     }
 
     /// Inserts or updates a row for each value, all or none of them.
     ///
     /// - Parameters:
-    ///   - values: As for ``insert(_:into:)``.
+    ///   - values: As for ``insert(_:into:dates:)``.
     ///   - table: The table's name.
-    ///   - key: As for ``upsert(_:into:key:)``.
-    /// - Throws: As ``upsert(_:into:key:)``; nothing has changed then.
+    ///   - key: As for ``upsert(_:into:key:dates:)``.
+    ///   - dates: The format in which dates are stored.
+    /// - Throws: As ``upsert(_:into:key:dates:)``; nothing has changed then.
     public func upsert(
-        contentsOf values: [some Encodable], into table: String, key: String...
+        contentsOf values: [some Encodable], into table: String, key: String...,
+        dates: DateEncodingStrategy = .secondsSince1970
     ) throws {
-        try upsert(values.map { try RowEncoder.columns(of: $0) }, into: table, key)
+        let rows = try values.map { try RowEncoder.columns(of: $0, dates: dates) }
+        try upsert(rows, into: table, key)
     }
 
     // MARK: - Statements
@@ -122,7 +142,12 @@ extension SecureDatabaseStore {
     private static func row(
         _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
     ) throws -> Row {
-        try values.map { ($0.key, try $0.value?.sqliteValue ?? .null) }
+        try values.map { name, value in
+            if let date = value as? Date {
+                return (name, try DateEncodingStrategy.secondsSince1970.value(of: date))
+            }
+            return (name, try value?.sqliteValue ?? .null)
+        }
     }
 
     @discardableResult

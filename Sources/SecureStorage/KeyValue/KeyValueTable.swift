@@ -145,7 +145,7 @@ package final class KeyValueTable: Sendable {
 
     /// Returns the entry under `key`; nil when none exists or it has expired.
     ///
-    /// Removes an expired entry unless the store is read-only.
+    /// Removes an expired entry unless the connection only reads.
     func entry(_ key: String, in db: SecureDatabaseStore) throws -> Entry? {
         let row = try db.firstRow(select, values: [key]) { row in
             (
@@ -156,7 +156,7 @@ package final class KeyValueTable: Sendable {
         }
         guard let row else { return nil }
         if let expires = row.expires, expires <= Self.now {
-            if !db.configuration.isReadOnly { try remove(key, in: db) }
+            if db.canWrite { try remove(key, in: db) }
             return nil
         }
         // `row.value` is nil for TEXT that is not UTF-8.

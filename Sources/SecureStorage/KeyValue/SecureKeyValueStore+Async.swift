@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 // Async versions of the same calls. They wait without blocking a thread of the cooperative pool. A
 // cancelled task interrupts its own statement and throws `CancellationError`; nothing is stored
@@ -230,12 +231,23 @@ extension SecureKeyValueStore {
 
     // MARK: - Access
 
-    /// Runs a synchronous call of this store in the queue's turn, where it does not wait.
+    /// Runs a synchronous call of this store in the turn of the queue or the pool, where it does not
+    /// wait.
     func perform<T: Sendable>(
-        _ kind: CallKind = .access,
+        _ kind: CallKind, groups: Bool = false,
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {
-        try await queue.perform(kind) { [self] _ in try body(self) }
+        if let queue {
+            return try await queue.perform(kind, groups: groups) { [self] _ in try body(self) }
+        }
+        let point = database.access.point
+        if kind == .read, !hasTable.withLock({ $0 }) {
+            try? await point.perform(.access, groups: false) { [self] in
+                _ = try table(in: $0)
+                hasTable.withLock { $0 = true }
+            }
+        }
+        return try await point.perform(kind, groups: groups) { [self] _ in try body(self) }
     }
 
     /// Runs a synchronous call that writes, as `perform(_:)` does; its commit may wait for the disk
@@ -243,7 +255,7 @@ extension SecureKeyValueStore {
     private func performWrite<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {
-        try await queue.perform(.write, groups: true) { [self] _ in try body(self) }
+        try await perform(.write, groups: true, body)
     }
 
     func entry(_ key: String) async throws -> KeyValueTable.Entry? {

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 // Async versions of the calls on a store's file; see `SecureKeyValueStore+Async`.
 
@@ -8,7 +9,7 @@ extension SecureKeyValueStore {
     /// - Parameter encryptionKey: At least one byte.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func open(with encryptionKey: String) async throws {
-        try await perform { try $0.open(with: encryptionKey) }
+        try await performOnFile { try $0.open(with: encryptionKey) }
     }
 
     /// Opens the store's file with a raw key, and creates it if it does not exist.
@@ -16,7 +17,7 @@ extension SecureKeyValueStore {
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func open(with encryptionKeyData: Data) async throws {
-        try await perform { try $0.open(with: encryptionKeyData) }
+        try await performOnFile { try $0.open(with: encryptionKeyData) }
     }
 
     /// Opens the store's file with a key that is cleared from memory, and creates it if it does not
@@ -25,7 +26,7 @@ extension SecureKeyValueStore {
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func open(with key: DatabaseKey) async throws {
-        try await perform { try $0.open(with: key) }
+        try await performOnFile { try $0.open(with: key) }
     }
 
     /// Returns whether the store is open and can be used.
@@ -45,7 +46,7 @@ extension SecureKeyValueStore {
     /// - Parameter newEncryptionKey: At least one byte.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func changeEncryptionKey(with newEncryptionKey: String) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newEncryptionKey) }
+        try await performOnFile { try $0.changeEncryptionKey(with: newEncryptionKey) }
     }
 
     /// Re-encrypts the file with a new raw key.
@@ -53,7 +54,7 @@ extension SecureKeyValueStore {
     /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func changeEncryptionKey(with newEncryptionKeyData: Data) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
+        try await performOnFile { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
     }
 
     /// Re-encrypts the file with a new key.
@@ -61,14 +62,22 @@ extension SecureKeyValueStore {
     /// - Parameter newKey: A passphrase or a raw key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func changeEncryptionKey(with newKey: DatabaseKey) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newKey) }
+        try await performOnFile { try $0.changeEncryptionKey(with: newKey) }
     }
 
-    /// Runs `body` as `perform(_:)` does, in a task that is never cancelled.
+    /// Runs a call on the file in the queue's turn; those of a pool cannot run in one of its blocks.
+    private func performOnFile<T: Sendable>(
+        _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
+    ) async throws -> T {
+        guard queue == nil else { return try await perform(.access, body) }
+        return try await onOwnThread { try body(self) }
+    }
+
+    /// Runs `body` as `performOnFile(_:)` does, in a task that is never cancelled.
     @discardableResult
     private func uncancelled<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) -> T
     ) async -> T? {
-        await Task { try? await perform(.access, body) }.value
+        await Task { try? await performOnFile(body) }.value
     }
 }

@@ -22,11 +22,12 @@ extension SecureKeyValueStore {
 
     /// Stores a `Codable` value.
     ///
-    /// A type that is also a plain one, such as `String` or `Int`, is stored as a plain value; a
-    /// `Date` is not.
+    /// A type that is also a plain one, such as `String`, `Int` or `Date`, is stored as a plain
+    /// value.
     ///
     /// - Parameters:
-    ///   - value: The value, stored as JSON, in which arrays and objects nest at most 63 deep.
+    ///   - value: The value, stored as JSON, in which arrays and objects nest at most 63 deep;
+    ///     dates in it are seconds since 1970.
     ///   - key: Any string; its previous value is replaced, whatever its kind.
     ///   - lifetime: The time, by the wall clock, after which the key counts as absent; nil: never.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded or is nested
@@ -88,9 +89,11 @@ extension SecureKeyValueStore {
         keys: [String], as type: T.Type
     ) throws -> [String: T] {
         var values: [String: T] = [:]
-        try queue.inDeferredTransaction { _ in
+        guard !keys.isEmpty else { return values }
+        // Outside of the snapshot, in which no table could be created.
+        try read { _, _ in }
+        try database.read { _ in
             for key in keys { values[key] = try get(key, as: type) }
-            return false
         }
         return values
     }
@@ -123,12 +126,11 @@ extension SecureKeyValueStore {
     // MARK: - Coding
 
     static func entry<T: Codable>(encoding value: T) throws -> KeyValueTable.Entry {
-        // As a plain value, a date would lose its fraction of a second.
-        if let plain = value as? any SQLiteDatatypeBridgeable, !(value is Date) {
-            return try entry(plain)
-        }
+        if let plain = value as? any SQLiteDatatypeBridgeable { return try entry(plain) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
+        encoder.dateEncodingStrategy =
+            SecureDatabaseStore.DateEncodingStrategy.secondsSince1970.json
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
         // In an array, because not every decoder accepts a top-level scalar.
@@ -143,6 +145,7 @@ extension SecureKeyValueStore {
         case (.null, _), (.plain, .null): return nil
         case (.json, .text(let json)):
             let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .secondsSince1970
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(
                 positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
             guard

@@ -84,7 +84,7 @@ extension SecureKeyValueStore {
     private func entries<T: Equatable & Sendable>(
         forKey key: String, _ transform: @escaping @Sendable (KeyValueTable.Entry?) throws -> T
     ) -> DatabaseValues<T> {
-        queue.values { [self] db in
+        database.values { [self] db in
             try transform(table(in: db).entry(key, in: db))
         }
     }

@@ -1,11 +1,13 @@
+internal import Foundation
+
 extension SecureKeyValueStore {
     // MARK: - Plain values
 
     /// Stores a string, a number, a date, bytes, or a type of your own that bridges to one of them.
     ///
     /// - Parameters:
-    ///   - value: The value; nil stores an explicit nil: `hasKey(_:)` is then true, and reading
-    ///     returns nil.
+    ///   - value: The value, a `Date` to the microsecond; nil stores an explicit nil: `hasKey(_:)`
+    ///     is then true, and reading returns nil.
     ///   - key: Any string; its previous value is replaced, whatever its kind.
     /// - Throws: `.closed`; `.typeConversionFailed` for a `UInt64` above `Int64.max`;
     ///   `.backingStoreError`.
@@ -146,6 +148,11 @@ extension SecureKeyValueStore {
     }
 
     static func entry<T: SQLiteDatatypeBridgeable>(_ value: T?) throws -> KeyValueTable.Entry {
+        if T.self == Date.self, let date = value as? Date {
+            let seconds = try SecureDatabaseStore.DateEncodingStrategy.secondsSince1970.value(
+                of: date)
+            return KeyValueTable.Entry(kind: .plain, value: seconds)
+        }
         guard let value = try value?.sqliteValue, value != .null else {
             return KeyValueTable.Entry(kind: .null, value: .null)
         }

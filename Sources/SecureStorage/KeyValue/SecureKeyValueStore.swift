@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 /// A store of values under string keys in an encrypted database.
 ///
@@ -21,36 +22,39 @@ public import Foundation
 /// A key is any string, compared byte by byte. Thread-safe; several instances, named stores and
 /// processes may share one file. `Docs/FileFormats.md` describes the file format.
 open class SecureKeyValueStore: @unchecked Sendable {
-    // @unchecked: `table` is only accessed in blocks of `queue`.
-    let queue: SecureDatabaseQueue
-    @exclusivity(unchecked) private var table: (generation: Int, table: KeyValueTable)?
+    // @unchecked: all properties are constant, and `hasTable` has a lock.
+
+    /// The database that holds the store.
+    public let database: any SecureDatabaseWriter
+    /// The database again, if it is a queue: its calls are inlined.
+    let queue: SecureDatabaseQueue?
+    /// Whether the table has been found or created, which a pool's readers cannot do.
+    let hasTable = Locked(false)
 
     /// The name of this store in its file.
     public let name: String
+    private let nameBytes: [UInt8]
 
     /// The name of a store that is created without one.
     public static let defaultName = "default"
 
     private static let defaultFileName = "SAPcpSDKDefaultSecureKeyValueStore.db"
 
-    /// The database of this store; use it on one thread only, and not during this store's calls.
-    public var secureDatabaseStore: SecureDatabaseStore { queue.databaseStore }
-
     /// Creates a store in the default file of the default directory; see
     /// ``SecureDatabaseStore/init(databaseFileName:)``.
     public init() {
-        queue = SecureDatabaseQueue(
-            databaseStore: SecureDatabaseStore(databaseFileName: Self.defaultFileName))
-        name = Self.defaultName
+        let queue = SecureDatabaseQueue(databaseFileName: Self.defaultFileName)
+        (database, self.queue) = (queue, queue)
+        (name, nameBytes) = (Self.defaultName, Array(Self.defaultName.utf8))
     }
 
     /// Creates a named store in the default file.
     ///
     /// - Parameter name: Any string without a NUL. Stores with different names are independent.
     public init(name: String) {
-        queue = SecureDatabaseQueue(
-            databaseStore: SecureDatabaseStore(databaseFileName: Self.defaultFileName))
-        self.name = name
+        let queue = SecureDatabaseQueue(databaseFileName: Self.defaultFileName)
+        (database, self.queue) = (queue, queue)
+        (self.name, nameBytes) = (name, Array(name.utf8))
     }
 
     /// Creates a named store in a file of the default directory.
@@ -58,10 +62,12 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameters:
     ///   - databaseFileName: A file name with its extension, without a directory.
     ///   - name: Any string without a NUL.
-    public init(databaseFileName: String, name: String = SecureKeyValueStore.defaultName) {
-        queue = SecureDatabaseQueue(
-            databaseStore: SecureDatabaseStore(databaseFileName: databaseFileName))
-        self.name = name
+    public init(
+        databaseFileName: String, name: String = SecureKeyValueStore.defaultName
+    ) {
+        let queue = SecureDatabaseQueue(databaseFileName: databaseFileName)
+        (database, self.queue) = (queue, queue)
+        (self.name, nameBytes) = (name, Array(name.utf8))
     }
 
     /// Creates a named store in a file at any path.
@@ -69,10 +75,27 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameters:
     ///   - fullDatabasePath: A path that includes the file name.
     ///   - name: Any string without a NUL.
-    public init(fullDatabasePath: String, name: String = SecureKeyValueStore.defaultName) {
-        queue = SecureDatabaseQueue(
-            databaseStore: SecureDatabaseStore(fullDatabasePath: fullDatabasePath))
-        self.name = name
+    public init(
+        fullDatabasePath: String, name: String = SecureKeyValueStore.defaultName
+    ) {
+        let queue = SecureDatabaseQueue(fullDatabasePath: fullDatabasePath)
+        (database, self.queue) = (queue, queue)
+        (self.name, nameBytes) = (name, Array(name.utf8))
+    }
+
+    /// Creates a named store in a file, with settings.
+    ///
+    /// - Parameters:
+    ///   - url: A file URL; `open` fails for any other.
+    ///   - configuration: Checked at open.
+    ///   - name: Any string without a NUL.
+    public init(
+        url: URL, configuration: SecureDatabaseConfiguration = .init(),
+        name: String = SecureKeyValueStore.defaultName
+    ) {
+        let queue = SecureDatabaseQueue(url: url, configuration: configuration)
+        (database, self.queue) = (queue, queue)
+        (self.name, nameBytes) = (name, Array(name.utf8))
     }
 
     /// Creates a named store in a database that the app also uses for other data.
@@ -86,14 +109,33 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameters:
     ///   - databaseStore: A database that is open or will be opened later.
     ///   - name: Any string without a NUL.
+    /// - Throws: As ``init(in:name:)``.
+    public init(databaseStore: SecureDatabaseStore, name: String) throws {
+        let queue = SecureDatabaseQueue(databaseStore: databaseStore)
+        (database, self.queue) = (queue, queue)
+        (self.name, nameBytes) = (name, Array(name.utf8))
+        if queue.isOpen() { try makeTable() }
+    }
+
+    /// Creates a named store in the database of a queue or a pool.
+    ///
+    /// In a pool, reads run beside writes, as the pool's own. Calls made in a block of the queue or
+    /// the pool are part of it: what a block of `write(_:)` puts is committed with its rows, and in
+    /// one of `read(_:)` nothing can be put.
+    ///
+    /// - Parameters:
+    ///   - database: A queue or a pool that is open or will be opened later, by itself or by this
+    ///     store; closing either closes both.
+    ///   - name: Any string without a NUL.
     /// - Throws: `.backingStoreError` when the database is open and the store's table can be
     ///   neither found nor created; `.openFailed` when a newer version of this library created it.
-    public init(databaseStore: SecureDatabaseStore, name: String) throws {
-        queue = SecureDatabaseQueue(databaseStore: databaseStore)
-        self.name = name
-        try queue.inDatabase { db in
-            if db.isOpen() { _ = try table(in: db) }
-        }
+    public init(
+        in database: any SecureDatabaseWriter, name: String = SecureKeyValueStore.defaultName
+    ) throws {
+        self.database = database
+        self.queue = database as? SecureDatabaseQueue
+        (self.name, nameBytes) = (name, Array(name.utf8))
+        if database.isOpen() { try makeTable() }
     }
 
     // MARK: - Opening
@@ -122,34 +164,32 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As `open(with:)`.
     open func open(with key: DatabaseKey) throws {
-        try queue.inTurn { db in
-            guard !db.isOpen() else { return }
-            // A new file contains the table from the start.
-            try db.open(with: key) { db in
-                do {
-                    _ = try KeyValueTable.prepare(name, in: db)
-                    return nil
-                } catch {
-                    return error
-                }
-            }
+        guard !database.isOpen() else { return }
+        // A new file contains the table from the start.
+        try database.open(with: key) { [name] db in
             do {
-                _ = try table(in: db)
+                _ = try KeyValueTable.prepare(name, in: db)
+                return nil
             } catch {
-                db.close()
-                throw error
+                return error
             }
+        }
+        do {
+            try makeTable()
+        } catch {
+            database.close()
+            throw error
         }
     }
 
     /// Returns whether the store is open and can be used.
     open func isOpen() -> Bool {
-        (try? queue.inTurn { $0.isOpen() }) ?? false
+        database.isOpen()
     }
 
     /// Closes the store's database; does nothing on a closed store.
     open func close() {
-        try? queue.inTurn { $0.close() }
+        database.close()
     }
 
     /// Re-encrypts the file with a new passphrase.
@@ -175,16 +215,20 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter newKey: A passphrase or a raw key.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
     open func changeEncryptionKey(with newKey: DatabaseKey) throws {
-        try queue.inTurn { try $0.changeEncryptionKey(with: newKey) }
+        try database.changeEncryptionKey(with: newKey)
     }
 
     // MARK: - Access
 
-    /// Runs `body` with exclusive access to the database and the store's table.
+    /// Runs `body` with a connection that reads and the store's table.
     func read<T>(
         _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
     ) throws -> sending T {
-        try queue.perform(.read) { db in
+        if queue == nil, !hasTable.withLock({ $0 }) {
+            // Inside a block that reads this is an error, and the table may be there all the same.
+            try? makeTable()
+        }
+        return try perform(.read) { db in
             try body(db, table(in: db))
         }
     }
@@ -193,15 +237,15 @@ open class SecureKeyValueStore: @unchecked Sendable {
     func change<T>(
         _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
     ) throws -> sending T {
-        try queue.perform(.write, groups: true) { db in
+        try perform(.write, groups: true) { db in
             try body(db, table(in: db))
         }
     }
 
     /// Runs `body` with the store's table in an exclusive transaction.
     func write(_ body: (SecureDatabaseStore, KeyValueTable) throws -> Void) throws {
-        try queue.perform(.write, groups: true) { db in
-            // Before the transaction: `table(in:)` caches nothing inside one.
+        try perform(.write, groups: true) { db in
+            // Before the transaction: `table(in:)` remembers nothing inside one.
             let table = try table(in: db)
             try db.inTransaction(.exclusive) { db in
                 try body(db, table)
@@ -210,13 +254,36 @@ open class SecureKeyValueStore: @unchecked Sendable {
         }
     }
 
-    /// Returns the table, found or created once per opening, but not cached inside a transaction.
+    @inline(__always)
+    private func perform<T>(
+        _ kind: CallKind, groups: Bool = false,
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        guard let queue else {
+            return try database.access.point.perform(kind, groups: groups, block)
+        }
+        return try queue.perform(kind, groups: groups, block)
+    }
+
+    private func makeTable() throws {
+        try perform(.access) { db in _ = try table(in: db) }
+        hasTable.withLock { $0 = true }
+    }
+
+    /// Returns the table, found or created once per connection, but not remembered where a
+    /// transaction may roll it back, and another store get its number.
     func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
-        if let table, table.generation == db.session.generation { return table.table }
-        let prepared = try KeyValueTable.prepare(name, in: db)
-        // An app's transaction may roll the table back, and another store may get its number.
-        if try !db.isInTransaction() { table = (db.session.generation, prepared) }
-        return prepared
+        if let table = db.session.keyValueTables[nameBytes] { return table }
+        let found =
+            try db.canWrite ? KeyValueTable.prepare(name, in: db) : KeyValueTable.find(name, in: db)
+        guard let table = found else {
+            throw SecureStorageError.statementFailed(
+                .readOnly, "the file has no key-value store of this name, and this call only reads")
+        }
+        if try db.configuration.isReadOnly || !db.isInTransaction() {
+            db.session.keyValueTables[nameBytes] = table
+        }
+        return table
     }
 }

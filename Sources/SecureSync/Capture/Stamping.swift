@@ -1,3 +1,4 @@
+internal import Foundation
 package import SecureStorage
 
 extension Capture {
@@ -74,6 +75,9 @@ struct Stamping {
     /// All marks of one row.
     struct Marks {
         var key: [SQLiteValue]
+        /// The places of those of its texts that are not UTF-8, which are BLOBs of the same bytes in
+        /// `key`.
+        var notText: [Int] = []
         /// When it was last inserted, deleted or perhaps replaced.
         var hasInsertion = false
         var hasDeletion = false
@@ -87,7 +91,20 @@ struct Stamping {
         /// The last mark of each kind.
         var all: UnsentRows.Marks = [:]
 
-        init(key: [SQLiteValue]) { self.key = key }
+        /// - Parameters:
+        ///   - rows: At a mark that begins with the key's columns.
+        ///   - count: The number of these.
+        init(in rows: SecureDatabaseResultSet, count: Int) throws {
+            key = []
+            for column in 0..<count {
+                do { key.append(try rows.sqliteValue(at: column)) } catch SecureStorageError
+                    .typeConversionFailed
+                {
+                    notText.append(column)
+                    key.append(.blob(Data(rows.bytes(forColumnIndex: column) ?? [])))
+                }
+            }
+        }
 
         mutating func add(_ mask: Int64, at time: Int64) {
             switch mask {
@@ -137,6 +154,14 @@ struct Stamping {
             let key = RowKey(marks.key)
             var marks = marks
             for (mask, at) in former[key] ?? [:] { marks.add(mask, at: at) }
+            guard marks.notText.isEmpty else {
+                if try Self.exists(marks, shape, in: db) {
+                    try unsent.set(marks.all, of: key, inTable: shape.number, .notText)
+                } else {
+                    try unsent.remove(key, ofTable: shape.number)
+                }
+                return
+            }
             let row = try rows.row(of: marks.key)
             let change = try stamping.change(of: marks, row, shape, clocks)
             if let change, change.life.isAlive, let reason = row?.obstacle(to: change) {
@@ -147,14 +172,14 @@ struct Stamping {
             if let change { emit(change) }
         }
         while try marks.next() {
-            let key = try shape.key.indices.map { try marks.sqliteValue(at: $0) }
-            let mask = try marks.number(at: key.count)
-            let at = try marks.number(at: key.count + 1)
-            if let known = current, !Self.isSameRow(known.key, key) {
+            let read = try Marks(in: marks, count: shape.key.count)
+            let mask = try marks.number(at: read.key.count)
+            let at = try marks.number(at: read.key.count + 1)
+            if let known = current, !Self.isSameRow(known, read) {
                 try finish(known, &self)
                 current = nil
             }
-            var row = current ?? Marks(key: key)
+            var row = current ?? read
             row.add(mask, at: at)
             current = row
         }
@@ -162,14 +187,33 @@ struct Stamping {
     }
 
     /// As SQLite compares keys: 1 and 1.0 are one.
-    private static func isSameRow(_ left: [SQLiteValue], _ right: [SQLiteValue]) -> Bool {
-        zip(left, right).allSatisfy { left, right in
-            switch (left, right) {
-            case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
-                Int64(exactly: real) == integer
-            default: left == right
+    private static func isSameRow(_ left: Marks, _ right: Marks) -> Bool {
+        left.notText == right.notText
+            && zip(left.key, right.key).allSatisfy { left, right in
+                switch (left, right) {
+                case (.integer(let integer), .real(let real)),
+                    (.real(let real), .integer(let integer)):
+                    Int64(exactly: real) == integer
+                default: left == right
+                }
             }
+    }
+
+    /// Whether there is a row of a key with a text that is not UTF-8.
+    private static func exists(
+        _ marks: Marks, _ shape: TableShape, in db: SecureDatabaseStore
+    ) throws -> Bool {
+        let conditions = shape.key.indices.map { column in
+            let name = shape.key[column].sqlName
+            return marks.notText.contains(column)
+                ? "typeof(\(name)) = 'text' AND CAST(\(name) AS BLOB) = ?" : "\(name) = ?"
         }
+        let rows = try db.allRows(
+            """
+            SELECT 1 FROM main.\(shape.table.sqlName)
+            WHERE \(conditions.joined(separator: " AND ")) LIMIT 1
+            """, marks.key, columns: 1)
+        return !rows.isEmpty
     }
 
     private mutating func change(

@@ -110,11 +110,18 @@ struct Orphans {
     ) throws -> [Row] {
         let child = reference.child
         let names = child.key.map { "t.\($0.sqlName)" }.joined(separator: ", ")
-        return try db.allRows(
+        var keys: [[SQLiteValue]] = []
+        let found = try db.executeQuery(
             """
             SELECT \(names) FROM \(marks) main.\(child.table.sqlName) AS t
             WHERE \(condition) AND \(reference.isMissing)
-            """, columns: child.key.count
-        ).map { Row(table: child.name, key: $0) }
+            """)
+        defer { found.close() }
+        while try found.next() {
+            // A row whose key has a text that is not UTF-8 does not travel anyway.
+            let key = try Stamping.Marks(in: found, count: child.key.count)
+            if key.notText.isEmpty { keys.append(key.key) }
+        }
+        return keys.map { Row(table: child.name, key: $0) }
     }
 }

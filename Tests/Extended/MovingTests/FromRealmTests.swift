@@ -227,7 +227,7 @@ struct FromRealmTests {
             try check(
                 db.strings(
                     "SELECT typeof(date) || typeof(data) || typeof(uuid) || typeof(decimal) FROM v"),
-                equals: ["integerblobtexttext"])
+                equals: ["realblobtexttext"])
         }
     }
 

@@ -49,7 +49,7 @@ extension FromSQLiteSwiftTests {
             try db.executeStatements("CREATE TABLE copy (joined, token, site)")
             try db.insert(ada, into: "copy")
             try check(db.int("SELECT count(*) FROM copy JOIN users USING (token, site)"), equals: 1)
-            try check(db.string(forQuery: "SELECT typeof(joined) FROM copy"), equals: "integer")
+            try check(db.string(forQuery: "SELECT typeof(joined) FROM copy"), equals: "real")
         }
     }
 

@@ -42,7 +42,7 @@ struct KeyValueObjectTests {
 
     @Test func `an object is stored as its kind and a blob with an archive`() throws {
         try store.put(NSString(string: "text"), forKey: "a")
-        let rs = try store.secureDatabaseStore.executeQuery(
+        let rs = try store.db.executeQuery(
             "SELECT kind, typeof(value), substr(value, 1, 8) FROM securestorage_kv_1")
         try check(rs.next())
         check(rs.int(forColumnIndex: 0), equals: 2)
@@ -117,7 +117,7 @@ struct KeyValueObjectTests {
             equals: .typeConversionFailed)
         try check(store.count(), equals: 4)
         // … or when a row cannot be written.
-        try store.secureDatabaseStore.executeUpdate(
+        try store.db.executeUpdate(
             """
             CREATE TRIGGER t BEFORE INSERT ON securestorage_kv_1 WHEN new.key = 'h'
             BEGIN SELECT RAISE(ABORT, 'no'); END
@@ -139,7 +139,7 @@ struct KeyValueObjectTests {
 
     @Test(arguments: ArchiveFixture.names("bad-") + ["good-person.plist"])
     func `an archive that another program wrote into the file is checked`(_ name: String) throws {
-        try store.secureDatabaseStore.executeUpdate(
+        try store.db.executeUpdate(
             "INSERT INTO securestorage_kv_1 (key, kind, value) VALUES ('x', 2, ?)",
             values: [try ArchiveFixture.data(name)])
         check(storageError { let _: NSSet? = try store.get("x") }, equals: .typeConversionFailed)

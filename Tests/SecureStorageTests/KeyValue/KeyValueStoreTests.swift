@@ -64,7 +64,7 @@ struct KeyValueStoreTests {
         try first.put(1, forKey: "k")
         try second.put(2, forKey: "k")
         try check(first.getInt("k"), equals: 1)
-        check(first.secureDatabaseStore === db)
+        try check(first.db === db)
         try db.executeUpdate("INSERT INTO mine VALUES (1)")
         second.close()
         check(!first.isOpen())
@@ -89,7 +89,7 @@ struct KeyValueStoreTests {
     }
 
     @Test func `a newer format is refused`() throws {
-        let db = store.secureDatabaseStore
+        let db = try store.db
         try db.executeUpdate("UPDATE securestorage_kv SET version = 2")
         store.close()
         let error = storageError { try store.open(with: TemporaryDatabase.key) }
@@ -169,7 +169,7 @@ struct KeyValueStoreTests {
         try check(store.getDouble("double"), equals: 2.5)
         try check(store.getFloat("float"), equals: 0.1)
         let date: Date? = try store.get("date")
-        check(date, equals: Date(timeIntervalSince1970: 1_700_000_000))
+        check(date, equals: Date(timeIntervalSince1970: 1_700_000_000.9))
     }
 
     @Test func `a number is read as any width that holds it, and never wraps`() throws {
@@ -251,7 +251,7 @@ struct KeyValueStoreTests {
     }
 
     @Test func `100,000 keys are listed, counted and removed`() throws {
-        let db = store.secureDatabaseStore
+        let db = try store.db
         try db.executeUpdate(
             """
             INSERT INTO securestorage_kv_1 (key, kind, value)
@@ -282,7 +282,7 @@ struct KeyValueStoreTests {
                     """
                 var first = 0
                 for round in 1...5 {
-                    try store.secureDatabaseStore.executeUpdate(fill)
+                    try store.db.executeUpdate(fill)
                     let keys = try store.keys().count
                     let count = try store.count()
                     try store.removeAll()
@@ -369,10 +369,10 @@ struct KeyValueStoreTests {
         try check(!store.hasKey("codable"))
         try check(store.getString("new"), equals: "y")
         try check(
-            store.secureDatabaseStore.int("SELECT count(*) FROM securestorage_kv_1"), equals: 1)
+            store.db.int("SELECT count(*) FROM securestorage_kv_1"), equals: 1)
         try store.put("z", forKey: "new")
         try check(
-            store.secureDatabaseStore.int(
+            store.db.int(
                 "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL"), equals: 0)
     }
 
@@ -456,7 +456,7 @@ struct KeyValueStoreTests {
         _ key: String
     ) throws {
         for name in ["aa", "ab", "b"] { try store.put(1, forKey: name) }
-        let db = store.secureDatabaseStore
+        let db = try store.db
         let table = try require(
             db.string(
                 forQuery:
@@ -480,6 +480,6 @@ struct KeyValueStoreTests {
     @Test func `a store in a file of the default directory needs no name`() {
         let named = SecureKeyValueStore(databaseFileName: "settings.db")
         check(named.name, equals: SecureKeyValueStore.defaultName)
-        check(named.secureDatabaseStore.databaseURL.lastPathComponent, equals: "settings.db")
+        check(named.database.databaseURL.lastPathComponent, equals: "settings.db")
     }
 }

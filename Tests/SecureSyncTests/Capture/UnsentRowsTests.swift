@@ -1,3 +1,4 @@
+import Foundation
 import SecureStorage
 import SecureSync
 import TestSupport
@@ -52,5 +53,37 @@ struct UnsentRowsTests {
         try file.run("DELETE FROM note")
         try check(file.captured(), equals: ["- note[x]"])
         try expect(nil)
+    }
+
+    /// A program in another language can write one: SQLite checks no text.
+    @Test func `a row whose key is no text is listed by its bytes, and all else goes on`() throws {
+        let both = "INSERT INTO note (id, a) VALUES (\(Self.broken), 1), ('z', 1)"
+        try file.run(both)
+        try check(file.captured(), equals: ["+ note[z] a=1 b=null c=null"])
+        let expected = [[SQLiteValue.blob(Data([0x61, 0xff]))]]
+        try check(file.capture.unsentRows(in: file.db).map(\.key), equals: expected)
+        try file.run("UPDATE note SET a = 2 WHERE id IN (\(Self.broken), 'z')")
+        try check(file.captured(), equals: ["~ note[z] a=2"])
+        try check(file.capture.unsentRows(in: file.db).map(\.key), equals: expected)
+        try file.run("UPDATE note SET id = 'w' WHERE id = \(Self.broken)")
+        try check(file.captured(), equals: ["+ note[w] a=2 b=null c=null"])
+        try check(file.capture.unsentRows(in: file.db), equals: [])
+        try file.run("INSERT INTO note (id) VALUES (\(Self.broken)); DELETE FROM note")
+        check(
+            Set(try file.captured()), equals: ["- note[w]", "- note[x]", "- note[y]", "- note[z]"])
+        try check(file.capture.unsentRows(in: file.db), equals: [])
+    }
+
+    @Test func `a child whose key is no text, and whose parent is missing, stops nothing`() throws {
+        let file = try CapturedFile(
+            """
+            CREATE TABLE parent (id TEXT PRIMARY KEY NOT NULL);
+            CREATE TABLE child (id TEXT PRIMARY KEY NOT NULL, parent TEXT REFERENCES parent (id));
+            """, tables: "parent", "child")
+        try file.db.executeStatements("PRAGMA foreign_keys = OFF")
+        try file.run(
+            "INSERT INTO child VALUES (\(Self.broken), 'none'); INSERT INTO parent VALUES ('p')")
+        try check(file.captured(), equals: ["+ parent[p]"])
+        try check(file.capture.unsentRows(in: file.db).map(\.table), equals: ["child"])
     }
 }

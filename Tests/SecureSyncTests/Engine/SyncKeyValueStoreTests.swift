@@ -82,10 +82,10 @@ struct SyncKeyValueStoreTests {
             let settings = SecureKeyValueStore(fullDatabasePath: path, name: "My settings")
             try settings.open(with: key)
             // begin
-            let queue = SecureDatabaseQueue(databaseStore: settings.secureDatabaseStore)
             var tables = SyncedTables()
             tables.add(keyValueStore: settings.name)
-            let sync = try SyncEngine(queue, tables: tables, store: store, keyStore: keyStore)
+            let sync = try SyncEngine(
+                settings.database, tables: tables, store: store, keyStore: keyStore)
             // end
             return (settings, sync)
         }
@@ -128,7 +128,7 @@ struct SyncKeyValueStoreTests {
         try await settle()
         for store in [phone, laptop] { try await check(store.get("theme"), equals: 7) }
         let row = "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL"
-        try check(laptop.secureDatabaseStore.int(forQuery: row), equals: 0)
+        try await check(laptop.database.read { try $0.int(forQuery: row) }, equals: 0)
 
         for device in world.devices {
             let conflict = try require(

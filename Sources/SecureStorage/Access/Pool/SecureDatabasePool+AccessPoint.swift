@@ -19,6 +19,21 @@ extension SecureDatabasePool: AccessPoint {
             }, owner: self)
     }
 
+    func perform<T>(
+        _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        guard kind == .read else { return try performWrite(kind, groups: groups, block) }
+        return try read(block)
+    }
+
+    func perform<T: Sendable>(
+        _ kind: CallKind, groups: Bool,
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        guard kind == .read else { return try await performWrite(kind, groups: groups, block) }
+        return try await read(block)
+    }
+
     /// Takes a reader out of the pool, in its snapshot.
     ///
     /// The reader has a slot until then, so that neither a key change nor the closing of the pool

@@ -66,7 +66,7 @@ extension SecureDatabasePool {
         try await performWrite(.access, groups: false, block)
     }
 
-    private func performWrite<T: Sendable>(
+    func performWrite<T: Sendable>(
         _ kind: CallKind, groups: Bool,
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {

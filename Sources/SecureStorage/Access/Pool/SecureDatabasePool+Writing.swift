@@ -34,7 +34,7 @@ extension SecureDatabasePool {
         try performWrite(.access, groups: false, block)
     }
 
-    private func performWrite<T>(
+    func performWrite<T>(
         _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try requireHome()
