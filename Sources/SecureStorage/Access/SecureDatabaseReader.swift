@@ -93,6 +93,9 @@ protocol AccessPoint: AnyObject, Sendable {
     /// - Parameters:
     ///   - kind: `.read` for a connection that reads, where there are several.
     ///   - groups: Whether its commit may wait for the disk with those of other calls.
+    ///   - block: Runs on the calling thread.
+    /// - Returns: What `block` returns.
+    /// - Throws: What `block` throws; `.closed`, `.suspended`.
     func perform<T>(
         _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T

@@ -94,6 +94,7 @@ struct Stamping {
         /// - Parameters:
         ///   - rows: At a mark that begins with the key's columns.
         ///   - count: The number of these.
+        /// - Throws: The errors of reading a value.
         init(in rows: SecureDatabaseResultSet, count: Int) throws {
             key = []
             for column in 0..<count {

@@ -261,8 +261,8 @@ struct FromGRDBTests {
             check(abs((read?.at?.timeIntervalSince1970 ?? 0) - 1_700_000_000.123) < 1e-6)
             try db.update("note", ["at": read?.at], where: ["id": 2])
             try check(
-                db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2"), equals: "1700000000.123"
-            )
+                db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2"),
+                equals: "1700000000.123")
         }
     }
 
