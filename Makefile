@@ -11,7 +11,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 FLAGS = $$(Scripts/build-flags)
 
 # A package of its own, and so a folder of its own: in .build, SwiftPM would mistake the two.
-EXAMPLES := --package-path Examples --scratch-path .build/Examples -Xcxx -O2
+EXAMPLES := --package-path Examples --scratch-path .build/Examples $(FLAGS)
 
 .DEFAULT_GOAL := help
 .PHONY: loop help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
@@ -118,7 +118,7 @@ stores: setup ## only the tests over stores, with the servers
 	SECURESTORAGE_TESTS=traits Scripts/stores postgresql s3 -- Scripts/run-tests
 
 service: setup ## the tests of Examples/NotesService, a package of its own
-	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest -Xcxx -O2
+	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest $(FLAGS)
 
 bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)
