@@ -231,8 +231,8 @@ extension SecureKeyValueStore {
 
     // MARK: - Access
 
-    /// Runs a synchronous call of this store in the turn of the queue or the pool, where it does not
-    /// wait.
+    /// Runs a synchronous call of this store in the turn of the queue or the pool, where it does
+    /// not wait.
     func perform<T: Sendable>(
         _ kind: CallKind, groups: Bool = false,
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T

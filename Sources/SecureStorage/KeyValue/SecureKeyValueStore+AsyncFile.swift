@@ -65,7 +65,8 @@ extension SecureKeyValueStore {
         try await performOnFile { try $0.changeEncryptionKey(with: newKey) }
     }
 
-    /// Runs a call on the file in the queue's turn; those of a pool cannot run in one of its blocks.
+    /// Runs a call on the file in the queue's turn; those of a pool cannot run in one of its
+    /// blocks.
     private func performOnFile<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {

@@ -75,8 +75,8 @@ struct Stamping {
     /// All marks of one row.
     struct Marks {
         var key: [SQLiteValue]
-        /// The places of those of its texts that are not UTF-8, which are BLOBs of the same bytes in
-        /// `key`.
+        /// The places of those of its texts that are not UTF-8, which are BLOBs of the same bytes
+        /// in `key`.
         var notText: [Int] = []
         /// When it was last inserted, deleted or perhaps replaced.
         var hasInsertion = false
