@@ -65,7 +65,8 @@ extension SecureDatabaseStore {
 }
 
 extension Date {
-    /// Seconds since 1970 to the microsecond: what is read back is written again as the same number.
+    /// Seconds since 1970 to the microsecond: what is read back is written again as the same
+    /// number.
     ///
     /// - Throws: `.typeConversionFailed` for a date that is not finite.
     var microsecondsRounded: Double {
