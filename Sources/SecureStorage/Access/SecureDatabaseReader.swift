@@ -87,8 +87,8 @@ protocol AccessPoint: AnyObject, Sendable {
     /// Returns the figures of all connections; waits for the turn of the one that writes.
     func collectStatistics() throws -> SecureDatabaseStatistics
 
-    /// Runs `block` with a connection that reads, or with the one that writes, without a transaction
-    /// of its own.
+    /// Runs `block` with a connection that reads, or with the one that writes, without a
+    /// transaction of its own.
     ///
     /// - Parameters:
     ///   - kind: `.read` for a connection that reads, where there are several.
