@@ -52,7 +52,7 @@ public class SecureDatabaseStore {
             session.connection = newValue
             guard let newValue else { return }
             session.generation += 1
-            session.keyValueTables = [:]
+            session.findings = [:]
             newValue.activity = session.activity
             extensions.install(on: newValue)
             newValue.interruption = interruption

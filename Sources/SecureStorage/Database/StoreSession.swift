@@ -5,9 +5,9 @@ final class StoreSession {
     /// The number of times a connection was opened, which lets other code detect stale cached file
     /// state.
     @exclusivity(unchecked) var generation = 0
-    /// The tables of key-value stores that the connection has found, by the bytes of the stores'
-    /// names: as strings, two spellings of one word would be equal.
-    @exclusivity(unchecked) var keyValueTables: [[UInt8]: KeyValueTable] = [:]
+    /// What others have found out about the open file, by the bytes of a name: as strings, two
+    /// spellings of one word would be equal.
+    @exclusivity(unchecked) var findings: [[UInt8]: AnyObject] = [:]
     /// What all connections of the store have done.
     let activity = Activity()
     /// The claim on the file, held while the store is open, read-only or not.

@@ -274,7 +274,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// transaction may roll it back, and another store get its number.
     func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
-        if let table = db.session.keyValueTables[nameBytes] { return table }
+        if let table = db.session.findings[nameBytes] as? KeyValueTable { return table }
         let found =
             try db.canWrite ? KeyValueTable.prepare(name, in: db) : KeyValueTable.find(name, in: db)
         guard let table = found else {
@@ -282,7 +282,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
                 .readOnly, "the file has no key-value store of this name, and this call only reads")
         }
         if try db.configuration.isReadOnly || !db.isInTransaction() {
-            db.session.keyValueTables[nameBytes] = table
+            db.session.findings[nameBytes] = table
         }
         return table
     }
