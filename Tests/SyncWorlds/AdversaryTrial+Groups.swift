@@ -20,18 +20,24 @@ extension AdversaryTrial {
         try await trial.heal(with: [group.ben, group.dora])
     }
 
-    /// The name after the last one of the same kind; nil if the group has none.
+    /// The name after the last one of the same kind; nil for a part of a snapshot, and if the group
+    /// has none.
     private static func place(of name: String, in group: AdversaryGroup) async throws -> String? {
         let path = name.dropFirst(32)
         // Anna's own log is not hers any more if it goes on without her: she would be a copy.
         let kind =
             try await path.hasPrefix("/d/")
             ? "/d/\(AdversaryGroup.id(of: group.ben))" : path.prefix(3)
-        guard let last = group.ownNames.filter({ $0.dropFirst(32).hasPrefix(kind) }).max(),
-            let number = UInt64(last.suffix(16), radix: 16)
+        guard !path.hasPrefix("/p/"),
+            let last = group.ownNames.filter({ $0.dropFirst(32).hasPrefix(kind) }).max()
         else { return nil }
+        // A slash comes before the last two digits.
+        guard let number = UInt64(last.suffix(17).replacing("/", with: ""), radix: 16) else {
+            throw Broken(description: "\(last) does not end in a number")
+        }
         let next = String(number + 1, radix: 16)
-        return last.dropLast(16) + String(repeating: "0", count: 16 - next.count) + next
+        let digits = String(repeating: "0", count: 16 - next.count) + next
+        return "\(last.dropLast(17))\(digits.prefix(14))/\(digits.suffix(2))"
     }
 
     /// Shows Anna the store as it was when it had so many objects.

@@ -97,6 +97,7 @@ final class WorldDevice {
         keyStore = other.keyStore
         database = try other.database.copiedFiles()
         isOriginal = false
+        hasForeignWrites = other.hasForeignWrites
         (queue, engine) = try Self.open(
             database, version, store, keyStore, clockOffset, self.policy)
     }
@@ -156,6 +157,8 @@ final class WorldDevice {
     func restore(_ copy: TemporaryDatabase) throws {
         queue.close()
         database = try copy.copiedFiles()
+        // The copy may have some that the file has not.
+        hasForeignWrites = true
         (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
     }
 

@@ -9,6 +9,7 @@ import TestSupport
 //     SyncWorlds beginnings FIRST COUNT
 //     SyncWorlds edges FIRST COUNT
 //     SyncWorlds adversary
+//     SyncWorlds verify FIRST COUNT
 let arguments = Array(CommandLine.arguments.dropFirst())
 let cores = ProcessInfo.processInfo.activeProcessorCount
 
@@ -106,6 +107,25 @@ case "worlds", "beginnings", "edges":
         let seeds = met.withLock { $0[event, default: []].sorted() }
         say("\(event): met by \(seeds.count) worlds, such as \(seeds.prefix(20))")
     }
+    exit(failed == 0 ? 0 : 1)
+case "verify":
+    guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
+    else { exit(2) }
+    let found = Locked(0)
+    let failed = await run(Campaign.part(of: first..<(first + count))) { seed in
+        do {
+            let (group, stranger) = (
+                try await AdversaryGroup.shared, try await AdversaryGroup.stranger
+            )
+            var trial = VerifyTrial(group, stranger, seed: seed)
+            if try await trial.run() { found.withLock { $0 += 1 } }
+            return true
+        } catch {
+            say("seed \(seed): \(error)")
+            return false
+        }
+    }
+    say("\(found.withLock { $0 }) were found, the others lack nothing")
     exit(failed == 0 ? 0 : 1)
 case "adversary":
     let failed = await run(AdversaryGroup.Victim.allCases + [nil]) { victim in

@@ -78,6 +78,7 @@ extension CommittedPages {
         }
         if let rest {
             state.advance(to: rest.end)
+            state.sample = try PageSample(of: rest)
             state.rest = rest
         }
     }

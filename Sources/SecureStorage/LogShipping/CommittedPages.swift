@@ -38,6 +38,9 @@ package final class CommittedPages: Sendable {
         var rest: Changes?
         /// The file as it was last seen.
         var file: SeenFile
+        /// Some of the pages that were returned last, and the file as it was when it had them.
+        var sample = PageSample()
+        var comparedFile: SeenFile?
 
         mutating func advance(to end: LogPosition) {
             if end.salts != position.salts { triedFrames = 0 }
@@ -53,7 +56,7 @@ package final class CommittedPages: Sendable {
         var offsets: [UInt32: Int]
     }
 
-    private let isOverwrittenFlag = Locked(false)
+    let isOverwrittenFlag = Locked(false)
 
     /// Whether something else than a checkpoint has written into the file: its pages may be others
     /// than those that were returned, whatever the log says.
@@ -204,7 +207,9 @@ package final class CommittedPages: Sendable {
         do {
             let index = try state.reader.use { try WALIndex(of: $0) }
             let changes = try changes(upTo: index, state)
+            try compareSample(&state, besides: changes.pages)
             state.advance(to: changes.end)
+            state.sample = try PageSample(of: changes)
             try earlier.requireOpen()
             return changes
         } catch {
@@ -229,6 +234,7 @@ package final class CommittedPages: Sendable {
         let index = file.index
         let isNew = index.salts != state.position.salts && index.frameCount > 0
         guard !isNew, index.frameCount <= state.position.frame else { return false }
+        try compareSample(&state, besides: [])
         if state.holdsLog, index.isBackfilled {
             try replaceReader(&state).close()
             state.holdsLog = false

@@ -17,9 +17,14 @@ struct SeenFile: Sendable {
         index = try reader.use { try WALIndex(of: $0) }
     }
 
+    /// Whether nothing has written into the file in between.
+    func isUnchanged(since earlier: SeenFile) -> Bool {
+        modified == earlier.modified && size == earlier.size
+    }
+
     /// Whether checkpoints alone may have made this of an earlier state.
     func follows(_ earlier: SeenFile) -> Bool {
-        if modified == earlier.modified, size == earlier.size { return true }
+        if isUnchanged(since: earlier) { return true }
         if index.attemptedCount > index.backfilledCount { return true }
         guard index.salts == earlier.index.salts else {
             // Before the log was begun anew, the rest of it was copied.

@@ -33,11 +33,7 @@ struct MirrorOutageTests {
             let state = try await pool.write { try Ledger.commit($0) }
             if round % 5 == 4 { mirror = try place.mirror(of: pool, in: store) }
             let direction = CuttingProxy.Direction.allCases.randomElement() ?? .requests
-            // A cut within the head of an answer ends the process on Linux (see S3Transport).
-            let isWhole = kind == .s3 && direction == .answers
-            proxy.cut(
-                after: isWhole ? 0 : .random(in: 0..<(Bool.random() ? 1000 : 30_000)),
-                of: direction)
+            proxy.cut(after: .random(in: 0..<(Bool.random() ? 1000 : 30_000)), of: direction)
             while true {
                 do {
                     try await mirror.flush()

@@ -227,7 +227,7 @@ struct MirrorDamageTests {
         check(objects.count { $0.name.contains("/generations/") }, equals: 2)
         var random = SplitMix64(seed: Campaign.seeds(1)[0])
         var (errors, right) = (0, 0)
-        for _ in 0..<environmentNumber("SECURESTORAGE_MIRROR_DAMAGES", default: 60) {
+        for _ in 0..<environmentNumber("SECURESTORAGE_MIRROR_DAMAGES", default: 24) {
             let index = Int.random(in: 0..<states.count, using: &random)
             let isLatest = Bool.random(using: &random)
             let damage = try damage(objects, &random)
@@ -244,6 +244,15 @@ struct MirrorDamageTests {
                 errors += 1
             } catch let error as SecureStorageError {
                 Issue.record("\(error): \(damage.description)")
+            }
+            // What a store has beside its objects is no damage.
+            let known = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.bytes) })
+            if damage.changes.allSatisfy({ known[$0.name] != nil }) {
+                let isChanged = damage.changes.contains { change in
+                    damage.changes.last { $0.name == change.name }?.bytes != known[change.name]
+                }
+                let isSound = try await DatabaseMirror.verify("notes", in: store, key: key).isSound
+                check(isSound == !isChanged || damage.hidesNewest, "\(damage.description)")
             }
             // As it was.
             try await apply(

@@ -36,11 +36,12 @@ struct MirrorOverwrittenTests {
         try await store.restored { try MirroredRows.all($0) }
     }
 
-    // `commits`: whether somebody commits before the mirror looks.
-    @Test(arguments: [false, true])
-    func `the mirror stores all pages again, as they are in the file now`(commits: Bool)
-        async throws
-    {
+    // `commits`: whether somebody commits before the mirror looks; `isSeen`: whether the mirror
+    // looks between the last checkpoint and the overwriting.
+    @Test(arguments: [false, true], [true, false])
+    func `the mirror stores all pages again, as they are in the file now`(
+        commits: Bool, isSeen: Bool
+    ) async throws {
         try await checkpoint()
         let earlier = try Data(contentsOf: home.url)
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
@@ -48,7 +49,7 @@ struct MirrorOverwrittenTests {
         try await changeAll()
         try await mirror.flush()
         try await checkpoint()
-        try await mirror.flush()
+        if isSeen { try await mirror.flush() }
         let before = try await restored()
         let file = try FileHandle(forWritingTo: home.url)
         try file.truncate(atOffset: 0)
