@@ -1,3 +1,5 @@
+internal import SecureStoragePlatform
+
 /// The ends of some pages as they are stored: with the random numbers and the HMACs of their last
 /// writes, no two versions of a page have the same.
 struct PageSample {
