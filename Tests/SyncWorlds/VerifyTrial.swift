@@ -72,7 +72,8 @@ struct VerifyTrial {
 
     /// The names of what the group has to have, and of what it has no more use for: older snapshots.
     ///
-    /// Neither are batches that are hidden with all before them: they may be in the newest snapshot.
+    /// Neither are batches that are hidden with all before them: they may be in the newest
+    /// snapshot.
     private func kinds(of names: [String]) -> (needed: Set<String>, free: Set<String>) {
         func isNewest(_ name: String, _ kind: String, _ folder: Int) -> Bool {
             guard let newest = names.last(where: { $0.dropFirst(32).hasPrefix(kind) }) else {

@@ -26,7 +26,8 @@ struct CopiedWrites {
 
     private mutating func add(_ change: RowChange) {
         var sent = rows[RowPlace(change)] ?? Sent()
-        (sent.life, sent.isAlive) = (change.life.stamp.time, change.life.isAlive)
+        // An edit whose row's life the floor covers does not say when that began.
+        (sent.life, sent.isAlive) = (max(sent.life, change.life.stamp.time), change.life.isAlive)
         for register in change.registers {
             for (column, value) in zip(register.columns, register.values) {
                 sent.columns[column.sqlNameKey] = (register.stamp.time, value)
@@ -46,10 +47,16 @@ struct CopiedWrites {
         guard change.life.isAlive else {
             return (change.life.stamp.time > sent.life ? change : nil, nil)
         }
+        // Begun after the copying, without knowing the row that the other file has edited or ended.
+        if OwnRows.isInsertion(change), change.life.stamp.time > sent.life { return (change, nil) }
         var (own, lost) = (change, change)
         lost.registers = []
+        guard sent.isAlive else {
+            // The row has ended: what was written here since is no row of its own.
+            lost.registers = change.registers.filter { $0.stamp.time > sent.life }
+            return (nil, lost.registers.isEmpty ? nil : lost)
+        }
         own.registers = change.registers.compactMap { register in
-            guard sent.isAlive else { return register.stamp.time > sent.life ? register : nil }
             var (isSent, isSame, register) = (true, true, register)
             for (column, value) in zip(register.columns, register.values) {
                 guard let (time, sentValue) = sent.columns[column.sqlNameKey],

@@ -121,4 +121,46 @@ struct SyncRestoredTests {
             )
         }
     }
+
+    @Test func `an insertion beside a copy that edits the group's row of its key is whole`()
+        async throws
+    {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        let twin = try WorldDevice(copyOf: phone, "twin")
+        try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'laptop')")
+        try await laptop.engine.syncOnce()
+        try await twin.engine.syncOnce()
+        // The phone knows nothing of the row.
+        try await phone.write("INSERT INTO parent VALUES ('x', 'phone', 'code')")
+        try await twin.write("UPDATE parent SET name = 'twin' WHERE id = 'x'")
+        try await twin.engine.syncOnce()
+        for _ in 0..<3 {
+            for device in [phone, laptop, twin] { try await device.engine.syncOnce() }
+        }
+        for device in [phone, laptop, twin] {
+            let rows = try device.rows().filter { $0.contains("'x'") }
+            check(rows, equals: ["parent 'x' 'phone' 'code'"], "\(device.name)")
+        }
+    }
+
+    @Test func `an edit of a row that the other copy has removed is listed, and makes no row`()
+        async throws
+    {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO parent VALUES ('x', 'old', 'old')")
+        let backup = try phone.database.copiedFiles()
+        try await phone.engine.syncOnce()
+        try await phone.write("DELETE FROM parent WHERE id = 'x'")
+        for device in devices { try await device.engine.syncOnce() }
+        try phone.restore(backup)
+        try await phone.write("UPDATE parent SET code = 'newer' WHERE id = 'x'")
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        for device in [phone, laptop] {
+            try check(device.rows().filter { $0.contains("'x'") }, equals: [], "\(device.name)")
+        }
+    }
 }
