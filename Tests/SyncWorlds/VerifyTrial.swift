@@ -70,7 +70,8 @@ struct VerifyTrial {
         log.append("\(name.dropFirst(32)) \(what)")
     }
 
-    /// The names of what the group has to have, and of what it has no more use for: older snapshots.
+    /// The names of what the group has to have, and of what it has no more use for: older
+    /// snapshots.
     ///
     /// Neither are batches that are hidden with all before them: they may be in the newest
     /// snapshot.

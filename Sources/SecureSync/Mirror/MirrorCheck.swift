@@ -108,6 +108,9 @@ struct MirrorCheck {
             try await chain.readSnapshot(visit)
             _ = try await chain.readSegments(visit)
             try await checkOthers(chain, visit, except: read.withLock { $0.segments })
+            if let problem = try await missingSegment(of: chain.generation) {
+                found.problems.append(problem)
+            }
         } catch let error as SyncError where error.isFinding {
             found.problems.append(error)
         }
@@ -166,6 +169,43 @@ struct MirrorCheck {
                 }
             }
         }
+    }
+
+    /// Finds a segment that is missing although a larger one has the same commits: of those that
+    /// this one was merged of, either all are there or none, and the points in time between are in
+    /// them only.
+    private func missingSegment(of generation: UInt64) async throws -> SyncError? {
+        for attempt in 1...3 {
+            guard let name = try await gap(in: generation) else { return nil }
+            guard attempt < 3 else {
+                return .damaged(name, "it is missing, with others of the same time there")
+            }
+            // They may be in the middle of being removed, since they are too old.
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        return nil
+    }
+
+    private func gap(in generation: UInt64) async throws -> String? {
+        var larger: [ClosedRange<UInt64>] = []
+        for level in MirrorNames.Level.allCases {
+            let prefix = place.names.segments(level, of: generation)
+            let segments = try await place.store.listAll(prefix).compactMap {
+                MirrorNames.numbers(in: $0.name)
+            }.sorted { $0.lowerBound < $1.lowerBound }
+            for range in larger {
+                var next = range.lowerBound
+                let inside = segments.filter { range.contains($0.lowerBound) }
+                for segment in inside where segment.lowerBound <= next {
+                    next = max(next, segment.upperBound + 1)
+                }
+                guard inside.isEmpty || next > range.upperBound else {
+                    return place.names.segment(next...next, level, of: generation)
+                }
+            }
+            larger += segments
+        }
+        return nil
     }
 
     /// What was read of a generation.
