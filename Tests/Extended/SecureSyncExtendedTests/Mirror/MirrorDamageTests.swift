@@ -253,9 +253,10 @@ struct MirrorDamageTests {
                 let isChanged = damage.changes.contains { change in
                     damage.changes.last { $0.name == change.name }?.bytes != known[change.name]
                 }
-                let isSound = try await DatabaseMirror.verify("notes", in: store, key: key).isSound
+                let report = try await DatabaseMirror.verify("notes", in: store, key: key)
+                let isSound = report.isSound
                 check(!isSound || !isChanged || damage.isRemoval, "\(damage.description)")
-                check(isSound || isChanged, "\(damage.description)")
+                check(isSound || isChanged, "\(damage.description): \(report.problems)")
                 // A segment may be missing that another one contains.
                 if isSound, isChanged, !damage.hidesNewest {
                     for state in states {
