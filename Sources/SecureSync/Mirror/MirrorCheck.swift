@@ -171,9 +171,8 @@ struct MirrorCheck {
         }
     }
 
-    /// Finds a segment that is missing although a larger one has the same commits: of those that
-    /// this one was merged of, either all are there or none, and the points in time between are in
-    /// them only.
+    /// Finds a segment that is missing although a larger one has the same commits: those that this
+    /// one was merged of are all there or none, and the points in time between are in them only.
     private func missingSegment(of generation: UInt64) async throws -> SyncError? {
         for attempt in 1...3 {
             guard let name = try await gap(in: generation) else { return nil }
@@ -187,23 +186,24 @@ struct MirrorCheck {
     }
 
     private func gap(in generation: UInt64) async throws -> String? {
-        var larger: [ClosedRange<UInt64>] = []
+        var segments: [MirrorNames.Level: [ClosedRange<UInt64>]] = [:]
         for level in MirrorNames.Level.allCases {
-            let prefix = place.names.segments(level, of: generation)
-            let segments = try await place.store.listAll(prefix).compactMap {
-                MirrorNames.numbers(in: $0.name)
-            }.sorted { $0.lowerBound < $1.lowerBound }
-            for range in larger {
-                var next = range.lowerBound
-                let inside = segments.filter { range.contains($0.lowerBound) }
-                for segment in inside where segment.lowerBound <= next {
-                    next = max(next, segment.upperBound + 1)
-                }
-                guard inside.isEmpty || next > range.upperBound else {
-                    return place.names.segment(next...next, level, of: generation)
-                }
+            let objects = try await place.store.listAll(place.names.segments(level, of: generation))
+            segments[level] = objects.compactMap { MirrorNames.numbers(in: $0.name) }
+                .sorted { $0.lowerBound < $1.lowerBound }
+        }
+        let (hours, minutes) = (segments[.hours] ?? [], segments[.minutes] ?? [])
+        for range in hours + minutes {
+            let inside = (segments[.log] ?? []).filter { range.contains($0.lowerBound) }
+            // An hour's minutes are removed before what they were merged of.
+            guard !inside.isEmpty || range.isAnyInside(minutes) else { continue }
+            var next = range.lowerBound
+            for segment in inside where segment.lowerBound <= next {
+                next = max(next, segment.upperBound + 1)
             }
-            larger += segments
+            if next <= range.upperBound {
+                return place.names.segment(next...next, of: generation)
+            }
         }
         return nil
     }
@@ -233,5 +233,12 @@ struct MirrorCheck {
             bytes += read.content.count
             try progress(FileProgress(bytes, of: size))
         }
+    }
+}
+
+extension ClosedRange<UInt64> {
+    /// Whether this one contains any of the others, itself left out.
+    fileprivate func isAnyInside(_ others: [Self]) -> Bool {
+        others.contains { $0 != self && contains($0.lowerBound) && contains($0.upperBound) }
     }
 }
