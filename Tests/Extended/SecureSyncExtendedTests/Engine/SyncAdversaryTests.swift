@@ -39,6 +39,21 @@ struct SyncAdversaryTests {
         check(refusals > names.count)
     }
 
+    /// `make campaign NAME=sync-verify` has thousands.
+    @Test func `verify finds what is missing, and nothing else`() async throws {
+        let stranger = try await AdversaryGroup.stranger
+        var found = 0
+        for seed in 1...40 as ClosedRange<UInt64> {
+            var trial = VerifyTrial(group, stranger, seed: seed)
+            do {
+                if try await trial.run() { found += 1 }
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+        check(found > 20 && found < 40)
+    }
+
     @Test func `objects that are copied into another group's names change nothing there`()
         async throws
     {
