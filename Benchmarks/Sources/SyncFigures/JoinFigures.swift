@@ -40,6 +40,33 @@ enum JoinFigures {
                 + "\(peak.end()) MiB of its own")
     }
 
+    /// Sends a row in each batch, and prints what a sync costs after 100 of them and at the end.
+    static func batches(_ count: Int, in folder: URL) async throws {
+        let (pool, engine) = try open("writer", in: folder)
+        try await engine.createGroup(deviceName: "writer")
+        var times: [Double] = []
+        for number in 0..<count {
+            try await pool.write { db in
+                try db.executeUpdate(
+                    "INSERT INTO note VALUES (?, ?, ?, ?)", Data("\(number)".utf8), text, number, 0)
+            }
+            let start = processSeconds()
+            try await engine.syncOnce()
+            times.append(processSeconds() - start)
+        }
+        // Without those that have written a snapshot.
+        func median(_ part: ArraySlice<Double>) -> Double { part.sorted()[part.count / 2] * 1000 }
+        print(
+            "CPU of a sync of one row in ms: \(median(times[50..<150])) after 100 batches, "
+                + "\(median(times.suffix(100))) after \(count)")
+    }
+
+    private static func processSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     private static func open(
         _ name: String, in folder: URL
     ) throws -> (SecureDatabasePool, SyncEngine) {
