@@ -226,6 +226,15 @@ final class WorldDevice {
         }
     }
 
+    /// Whether a value of a row is among the conflicts.
+    func lists(_ text: String) throws -> Bool {
+        try queue.read { [version] db in
+            try Capture(Self.tables(version)).conflicts(in: db).contains {
+                $0.lost.values.contains(.text(text))
+            }
+        }
+    }
+
     static let columns = [
         "parent": ["id", "name", "code"], "child": ["id", "parent", "text", "a", "b"],
         "setting": ["name", "place", "value", "other"], "pair": ["id", "token"],

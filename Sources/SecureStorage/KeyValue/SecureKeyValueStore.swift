@@ -22,7 +22,8 @@ internal import SecureStoragePlatform
 /// A key is any string, compared byte by byte. Thread-safe; several instances, named stores and
 /// processes may share one file. `Docs/FileFormats.md` describes the file format.
 open class SecureKeyValueStore: @unchecked Sendable {
-    // @unchecked: all properties are constant, and `hasTable` has a lock.
+    // @unchecked: all properties are constant, `hasTable` has a lock, and `known` is accessed in
+    // turns of `queue` only.
 
     /// The database that holds the store.
     public let database: any SecureDatabaseWriter
@@ -30,6 +31,8 @@ open class SecureKeyValueStore: @unchecked Sendable {
     let queue: SecureDatabaseQueue?
     /// Whether the table has been found or created, which a pool's readers cannot do.
     let hasTable = Locked(false)
+    /// The table of the queue's only connection; those of a pool have it among their findings.
+    @exclusivity(unchecked) private var known: (generation: Int, table: KeyValueTable)?
 
     /// The name of this store in its file.
     public let name: String
@@ -274,7 +277,10 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// transaction may roll it back, and another store get its number.
     func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
-        if let table = db.session.findings[nameBytes] as? KeyValueTable { return table }
+        if let known, known.generation == db.session.generation { return known.table }
+        if queue == nil, let table = db.session.findings[nameBytes] as? KeyValueTable {
+            return table
+        }
         let found =
             try db.canWrite ? KeyValueTable.prepare(name, in: db) : KeyValueTable.find(name, in: db)
         guard let table = found else {
@@ -282,7 +288,11 @@ open class SecureKeyValueStore: @unchecked Sendable {
                 .readOnly, "the file has no key-value store of this name, and this call only reads")
         }
         if try db.configuration.isReadOnly || !db.isInTransaction() {
-            db.session.findings[nameBytes] = table
+            if queue == nil {
+                db.session.findings[nameBytes] = table
+            } else {
+                known = (db.session.generation, table)
+            }
         }
         return table
     }
