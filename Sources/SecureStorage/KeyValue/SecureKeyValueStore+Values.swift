@@ -21,7 +21,7 @@ extension SecureKeyValueStore {
     ///   - value: As for `put(_:forKey:)`.
     ///   - key: Any string.
     ///   - lifetime: The time, by the wall clock, after which the key counts as absent; the row is
-    ///     removed when it is next read.
+    ///     removed when it is next read by a connection that may write.
     /// - Throws: As `put(_:forKey:)`.
     public func put<T: SQLiteDatatypeBridgeable>(
         _ value: T?, forKey key: String, expiresIn lifetime: Duration
