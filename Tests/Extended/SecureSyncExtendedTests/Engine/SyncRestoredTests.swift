@@ -162,5 +162,6 @@ struct SyncRestoredTests {
         for device in [phone, laptop] {
             try check(device.rows().filter { $0.contains("'x'") }, equals: [], "\(device.name)")
         }
+        try check(phone.engine.conflicts().map(\.reason), equals: [.deleted])
     }
 }
