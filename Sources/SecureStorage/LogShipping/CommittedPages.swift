@@ -56,11 +56,17 @@ package final class CommittedPages: Sendable {
         var offsets: [UInt32: Int]
     }
 
-    let isOverwrittenFlag = Locked(false)
+    private let isOverwrittenFlag = Locked(false)
 
     /// Whether something else than a checkpoint has written into the file: its pages may be others
     /// than those that were returned, whatever the log says.
     package var isOverwritten: Bool { isOverwrittenFlag.withLock { $0 } }
+
+    /// Notes that it has, and returns the error for it.
+    func noteOverwriting() -> SecureStorageError {
+        isOverwrittenFlag.withLock { $0 = true }
+        return Self.lostTrack
+    }
 
     /// Begins with the state as it is now.
     ///
@@ -226,10 +232,7 @@ package final class CommittedPages: Sendable {
     /// - Returns: Whether everything in the log was returned.
     private func leaveLog(_ state: inout State) throws -> Bool {
         let file = try SeenFile(path, state.reader)
-        guard file.follows(state.file) else {
-            isOverwrittenFlag.withLock { $0 = true }
-            throw Self.lostTrack
-        }
+        guard file.follows(state.file) else { throw noteOverwriting() }
         state.file = file
         let index = file.index
         let isNew = index.salts != state.position.salts && index.frameCount > 0

@@ -1,5 +1,3 @@
-internal import SecureStoragePlatform
-
 /// The ends of some pages as they are stored: with the random numbers and the HMACs of their last
 /// writes, no two versions of a page have the same.
 struct PageSample {
@@ -45,10 +43,7 @@ extension CommittedPages {
         // A commit and its checkpoint may have come in between.
         let now = try SeenFile(path, state.reader)
         guard now.isUnchanged(since: file), now.index.showsSameState(as: file.index) else { return }
-        guard !isOther else {
-            isOverwrittenFlag.withLock { $0 = true }
-            throw Self.lostTrack
-        }
+        guard !isOther else { throw noteOverwriting() }
         state.comparedFile = file
     }
 }
