@@ -7,17 +7,31 @@ import Testing
 struct StepProgram {
     /// The files by the names that the reader gives them.
     var sources: [String: String] = [:]
+    /// A folder for the sources and for the libraries.
+    private let workspace: URL
 
     private static let products = URL(fileURLWithPath: CommandLine.arguments[0])
         .deletingLastPathComponent()
 
+    /// Links the libraries once for all programs: with all of their objects, each takes seconds.
+    ///
+    /// - Parameter workspace: A folder for the sources and for the libraries.
+    /// - Throws: What the linker says.
+    init(in workspace: URL) throws {
+        self.workspace = workspace
+        let objects = try Self.objects()
+        let list = workspace.appendingPathComponent("objects")
+        try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
+        try Self.compile(
+            ["-emit-library", "-o", workspace.appendingPathComponent("libNotebooks.so").path]
+                + Self.linking(objects) + ["@\(list.path)"])
+    }
+
     /// Compiles the program; a warning is an error.
     ///
-    /// - Parameters:
-    ///   - file: Where it goes.
-    ///   - workspace: A folder for the sources.
+    /// - Parameter file: Where it goes.
     /// - Throws: What the compiler says.
-    func build(_ file: URL, in workspace: URL) throws {
+    func build(_ file: URL) throws {
         let folder = workspace.appendingPathComponent("sources-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -29,17 +43,18 @@ struct StepProgram {
         }
         // Not at its place: a program of the previous step may be running.
         let draft = folder.appendingPathComponent("program")
-        let objects = folder.appendingPathComponent("objects")
-        let built = try Self.objects()
-        try built.joined(separator: "\n").write(to: objects, atomically: true, encoding: .utf8)
-        let compiler = try ChildProcess(
-            "swiftc",
+        try Self.compile(
             [
                 "-swift-version", "6", "-warnings-as-errors", "-module-name", "Notebook",
-                "-whole-module-optimization", "-o", draft.path,
-            ] + paths + Self.importing() + Self.linking(built) + ["@\(objects.path)"])
-        try require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
+                "-whole-module-optimization", "-o", draft.path, "-L", workspace.path,
+                "-lNotebooks", "-Xlinker", "-rpath", "-Xlinker", workspace.path,
+            ] + paths + Self.importing() + Self.sanitizing())
         _ = rename(draft.path, file.path)
+    }
+
+    private static func compile(_ arguments: [String]) throws {
+        let compiler = try ChildProcess("swiftc", arguments)
+        try require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
     }
 
     /// The objects of the libraries, as the example that has all of them is linked.
@@ -62,11 +77,12 @@ struct StepProgram {
         // The engine of Scripts/check-trait is one of the objects, and uses OpenSSL.
         let hasEngine = objects.contains { $0.contains("/SQLCipher.build/") }
         let engine = hasEngine ? ["-lcrypto"] : try flags("--libs")
-        var sanitizer: [String] = []
-        if Sanitizer.isPresent {
-            sanitizer = ["-sanitize=\(products.path.contains("tsan") ? "thread" : "address")"]
-        }
-        return engine + ["-lstdc++", "-lm"] + sanitizer
+        return engine + ["-lstdc++", "-lm"] + sanitizing()
+    }
+
+    private static func sanitizing() -> [String] {
+        guard Sanitizer.isPresent else { return [] }
+        return ["-sanitize=\(products.path.contains("tsan") ? "thread" : "address")"]
     }
 
     private static func flags(_ option: String) throws -> [String] {

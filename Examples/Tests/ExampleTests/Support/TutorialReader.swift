@@ -5,7 +5,7 @@ import ExampleSupport
 final class TutorialReader {
     private let workspace: URL
     private var folder: URL
-    private var program = StepProgram()
+    private var program: StepProgram
     private var terminals: [String: Terminal] = [:]
     /// What runs in a terminal and goes on in a later step.
     private var open: [String: Transcript] = [:]
@@ -22,6 +22,7 @@ final class TutorialReader {
         try FileManager.default.createDirectory(
             at: Self.program(in: folder).deletingLastPathComponent(),
             withIntermediateDirectories: true)
+        program = try StepProgram(in: workspace)
     }
 
     func leave() {
@@ -49,7 +50,7 @@ final class TutorialReader {
         guard step.isTranscript else {
             program.sources[step.name] = text
             guard program.sources["main.swift"] != nil else { return }
-            try program.build(Self.program(in: folder), in: workspace)
+            try program.build(Self.program(in: folder))
             programs += 1
             if later.first?.isTranscript != true { try repeatLast() }
             return
