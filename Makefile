@@ -61,7 +61,7 @@ test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server,
 	@$(if $(FILTER),,$(MAKE) --no-print-directory examples test-traits)
 
 examples: setup ## the examples with their tests, a package of its own (FILTER=TutorialTests)
-	Scripts/run-tests --package-path Examples $(if $(FILTER),--filter '$(FILTER)')
+	Scripts/run-tests --package-path Examples $(if $(SKIP_BUILD),--skip-build) $(if $(FILTER),--filter '$(FILTER)')
 
 test-traits: setup # part of test-all: metrics, traces, PostgreSQL and S3, which compile all modules again
 	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests
