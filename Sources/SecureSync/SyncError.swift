@@ -127,10 +127,13 @@ extension SyncError {
         return isDamaged
     }
 
-    /// Whether a batch is missing before others.
-    var isGap: Bool {
-        if case .withheld = self { return true }
-        return false
+    /// Whether a log stands still since one of its objects cannot be read, or waits for another
+    /// one: whoever writes a log can do that to it, and the others go on.
+    var isOfALog: Bool {
+        switch self {
+        case .damaged, .withheld: true
+        default: false
+        }
     }
 
     /// Whether the store does not show what it has to have.

@@ -51,7 +51,8 @@ struct BatchTarget: FuzzTarget {
         }
         precondition(whole?.changes == body.changes && whole?.heads == body.heads, "rows are lost")
         let header = BatchHeader(
-            group: Data(count: 16), member: .none, number: 1, epoch: 1, previous: Data(count: 32))
+            group: Data(count: 16), member: .none, number: 1, epoch: 1, previous: Data(count: 32),
+            chain: ChainPosition(number: 1, hash: Data(count: 32)))
         let sealed = try SealedBatch.seal(body, header, key: key) { _ in Data(count: 64) }
         let opened = try SealedBatch(reading: sealed.bytes).open(key: key)
         precondition(opened == body, "a seal loses rows")

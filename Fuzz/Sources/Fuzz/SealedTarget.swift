@@ -18,7 +18,8 @@ struct SealedTarget: FuzzTarget {
     static func header(_ kind: SealedKind) -> BatchHeader {
         BatchHeader(
             kind, group: Data(repeating: 5, count: 16), member: .none, number: 2, epoch: 1,
-            previous: Data(repeating: 6, count: 32))
+            previous: Data(repeating: 6, count: 32),
+            chain: ChainPosition(number: 1, hash: Data(repeating: 7, count: 32)))
     }
 
     func run(_ input: Data) throws {

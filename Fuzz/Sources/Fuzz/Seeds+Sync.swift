@@ -70,12 +70,13 @@ extension Seeds {
     static func batches() throws -> [String: Data] {
         var seeds: [String: Data] = [:]
         for (name, changes) in changes() {
-            let head = LogHead(member: members[1], number: 9, hash: Data(count: 8))
+            let head = LogHead(member: members[1], number: 9, hash: Data(count: 16))
             let body = BatchBody(
                 time: time, schema: 2, heads: [head], changes: changes, isLast: true)
             let header = BatchHeader(
                 group: Data(count: 16), member: members[0], number: 1, epoch: 1,
-                previous: Data(count: 32))
+                previous: Data(count: 32),
+                chain: ChainPosition(number: 1, hash: Data(count: 32)))
             let signing = try BatchTarget.signing()
             let batch = try SealedBatch.seal(body, header, key: BatchTarget.key()) {
                 try signing.signature(for: $0)

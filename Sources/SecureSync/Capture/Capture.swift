@@ -153,7 +153,7 @@ package struct Capture: Sendable {
                 }
                 return key
             },
-            hasChecks: reading.hasChecks, columnNumbers: columnNumbers,
+            mayRefuseRows: reading.mayRefuseRows, columnNumbers: columnNumbers,
             formerly: try former(of: reading, declaration))
     }
 

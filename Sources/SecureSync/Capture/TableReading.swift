@@ -10,7 +10,7 @@ struct TableReading {
     let key: [Int]
     let uniques: [TableShape.Unique]
     let foreignKeys: [TableShape.ForeignKey]
-    let hasChecks: Bool
+    let mayRefuseRows: Bool
 
     struct Column {
         var name: String
@@ -115,7 +115,9 @@ struct TableReading {
             throw refusal(
                 "its key is AUTOINCREMENT, which each member counts by itself; use a random key")
         }
-        hasChecks = entry.isStrict || sql.contains("CHECK")
+        mayRefuseRows =
+            try entry.isStrict || sql.contains("CHECK") || columns.contains(where: \.isGenerated)
+            || Self.hasExpressions(table, in: db)
 
         let indexes = try Self.indexes(of: table, in: db)
         let primary = indexes.first { $0.origin == "pk" }
@@ -159,6 +161,22 @@ struct TableReading {
             return TableShape.Unique(columns: columns, collations: index.collations)
         }
         foreignKeys = try Self.foreignKeys(of: table, in: db)
+    }
+
+    /// Whether an index or a trigger computes something of a row's values.
+    private static func hasExpressions(
+        _ table: String, in db: SecureDatabaseStore
+    ) throws -> Bool {
+        try db.bool(
+            forQuery: """
+                SELECT EXISTS (
+                    SELECT 1 FROM pragma_index_list(?1, 'main') AS list,
+                        pragma_index_xinfo(list.name, 'main') AS info
+                    WHERE list.partial OR info.cid = -2)
+                OR EXISTS (
+                    SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger'
+                        AND tbl_name = ?1 COLLATE NOCASE AND name NOT GLOB 'securestorage_*')
+                """, values: [table]) ?? false
     }
 
     private static func isBuiltIn(_ collation: String) -> Bool {

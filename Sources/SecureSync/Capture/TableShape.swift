@@ -18,8 +18,9 @@ package struct TableShape: Equatable, Sendable {
     /// The columns of each UNIQUE constraint and unique index other than the primary key's.
     package var uniques: [Unique]
     package var foreignKeys: [ForeignKey]
-    /// Whether the table has a CHECK, or is STRICT: a merged row may then be refused.
-    package var hasChecks: Bool
+    /// Whether the table may refuse a merged row for what it is: it is STRICT, or has a CHECK, a
+    /// generated column, an index with an expression or a condition, or a trigger of the app.
+    package var mayRefuseRows: Bool
     /// The number of each column that is in a group: its bit in a mark, its name in a clock.
     ///
     /// A number is never given to another name, also when the column is dropped.
@@ -29,7 +30,7 @@ package struct TableShape: Equatable, Sendable {
 
     package init(
         name: String, table: String? = nil, number: Int64, key: [String], groups: [[String]],
-        uniques: [Unique] = [], foreignKeys: [ForeignKey] = [], hasChecks: Bool = false,
+        uniques: [Unique] = [], foreignKeys: [ForeignKey] = [], mayRefuseRows: Bool = false,
         columnNumbers: [String: Int64] = [:], formerly: [String: String] = [:]
     ) {
         self.name = name
@@ -39,7 +40,7 @@ package struct TableShape: Equatable, Sendable {
         self.groups = groups
         self.uniques = uniques
         self.foreignKeys = foreignKeys
-        self.hasChecks = hasChecks
+        self.mayRefuseRows = mayRefuseRows
         self.columnNumbers = columnNumbers
         self.formerly = formerly
     }

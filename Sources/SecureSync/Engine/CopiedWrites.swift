@@ -98,12 +98,11 @@ extension CopiedWrites {
     ) async throws {
         isBeginning = sent.number == 0
         var (number, isLast) = (sent.number, false)
+        let log = MemberLog(store: store, keys: keys, member: sent.member)
         while number <= sealed || !isLast {
             number += 1
-            let name = SyncNames.batch(group: keys.group, member: sent.member, number: number)
-            guard let bytes = try await store.read(name),
-                let (_, body) = try? LogReader.open(
-                    bytes, name, keys, number, of: sent.member, after: nil)
+            guard case .batch(let bytes, let name) = try await log.read(number),
+                let (_, body) = try? LogReader.open(bytes, name, keys, after: nil)
             else {
                 // Snapshots have the times of some of the batches that they contain.
                 let promises = snapshot.manifest.logs[sent.member]?.promises ?? []

@@ -24,7 +24,7 @@ struct SuccessionEntering {
         try journal.goOn()
         try journal.setChain(chain)
         (place.group, place.member, place.former) = (keys.group, keys.member, nil)
-        (place.entered, place.published, place.owesHeads) = (0, 0, false)
+        (place.entered, place.published) = (0, 0)
         try capture.setMember(keys.member, in: db)
         try journal.setPlace(place)
         try journal.addPending(own)
@@ -58,7 +58,7 @@ extension SnapshotLoading {
         try journal.goOn()
         try journal.setChain(chain)
         (place.group, place.entered) = (keys.group, snapshot.number)
-        (place.published, place.owesHeads) = (0, false)
+        place.published = 0
         try journal.setPlace(place)
         try journal.joinLogs(of: snapshot.manifest)
         let floor = snapshot.manifest.declaration.floor

@@ -17,13 +17,8 @@ extension Inbox {
         let newest = try await reader.newest(of: snapshots)
         if let newest { covered = covered.joined(with: newest.manifest.declaration.heads) }
         guard adopts, let adopted else { return }
-        // One that has signed it was removed before, and this file did not know. If there is none
-        // that has more, this file writes it: what it has forgotten, all open logs had told.
-        isVoid = try !keys.mayDeclare(adopted.writer, adopted.number)
-        let contained = adopted.manifest.declaration.heads
-        if isVoid, newest?.manifest.declaration.heads.cover(contained) ?? false {
-            throw NeedsSnapshot()
-        }
+        // Who has signed it was removed before, and this file did not know.
+        guard try keys.counts(adopted) else { throw Stale() }
         // Logs have begun with snapshots that are gone.
         if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
     }
@@ -35,7 +30,8 @@ extension Inbox {
         guard let found = try await reader.read(number) else {
             // Void; or removed since it was listed, and batches that this file needs with it.
             let name = SyncNames.snapshot(group: keys.group, number: number)
-            if try await store.read(name) == nil { try await findSnapshots() }
+            let isVoid = keys.void.contains(name)
+            if !isVoid, try await store.read(name) == nil { try await findSnapshots() }
             snapshots.removeAll { $0 <= number }
             return true
         }
@@ -43,11 +39,15 @@ extension Inbox {
         let declaration = next.manifest.declaration
         let name = SyncNames.snapshot(group: keys.group, number: number)
         // A member that counts has applied it, so it counts for all.
-        for (member, head) in declaration.heads {
+        for (member, head) in declaration.heads where keys.removed[member] == nil {
             if let limit = limits[member] { limits[member] = max(limit, head) }
         }
-        if let adopted, !isVoid, number == adopted.number + 1, found.previous != adopted.hash {
+        if let adopted, found.previous != adopted.hash {
             throw SyncError.damaged(name, "it does not follow the snapshot before it")
+        }
+        guard try await isFollowed(next) else {
+            snapshots.removeFirst()
+            return true
         }
         let isAdopted = try await database.write { db in
             let journal = SyncJournal(db)
@@ -66,9 +66,23 @@ extension Inbox {
         }
         guard isAdopted else { return false }
         snapshots.removeFirst()
-        (adopted, isVoid) = (next, false)
+        adopted = next
         try await openLogs()
         if !declaration.isOpen(keys.member) { throw OtherCopy() }
         return true
+    }
+
+    /// Whether a snapshot counts: one that a removed member has signed has to be followed by one
+    /// that counts by itself, since that member may have put another one in its place.
+    private func isFollowed(_ snapshot: AdoptedSnapshot) async throws -> Bool {
+        var last = snapshot
+        for number in snapshots.drop(while: { $0 <= snapshot.number }) {
+            if keys.countsAlone(last) { return true }
+            let reader = SnapshotStore(store: store, keys: keys)
+            guard let found = try await reader.read(number) else { continue }
+            guard found.previous == last.hash else { return false }
+            last = found.snapshot
+        }
+        return keys.countsAlone(last)
     }
 }

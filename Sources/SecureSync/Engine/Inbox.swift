@@ -9,13 +9,15 @@ struct Inbox {
     let store: any SyncObjectStore
     let keys: GroupKeys
     private var logs: [MemberID: LogReader] = [:]
+    /// The removed members whose logs were found to end as the chain says.
+    private var complete: Set<MemberID> = []
+    /// Those whose next transaction knows what does not count: see ``isTainted(_:)``.
+    private var tainted: Set<MemberID> = []
     /// The last batch that counts of each member whose log is at its end, as far as applied batches
     /// have said.
     var limits: [MemberID: UInt64] = [:]
     /// The snapshot whose floor counts in this file.
     var adopted: AdoptedSnapshot?
-    /// Whether it counts for nobody else.
-    var isVoid = false
     /// The numbers of those after it.
     var snapshots: [UInt64] = []
     /// The last number that the store has listed.
@@ -35,10 +37,15 @@ struct Inbox {
         var failures: [SyncError] = []
         /// Whether all that counts of the store is applied.
         var isComplete = false
+        /// Whether all is applied but logs that cannot be read, and what waits for those.
+        var isSettled = false
     }
 
     /// Others have seen batches of this member that this file does not know, or its log is closed.
     struct OtherCopy: Error {}
+
+    /// This file has applied what does not count, since it did not know that a member was removed.
+    struct Stale: Error {}
 
     /// Batches that this file lacks are gone, and the newest snapshot has what they say.
     struct NeedsSnapshot: Error {}
@@ -73,10 +80,14 @@ struct Inbox {
         // The beginning of a transaction whose end is not there yet says nothing; its writer may
         // never come back.
         let rest = logs.values.filter { log in
-            log.next != nil && log.listed.contains { $0 <= limits[log.member] ?? .max }
+            !tainted.contains(log.member)
+                && log.next.map { $0.head.number <= limits[log.member] ?? .max } ?? false
         }
         outcome.isComplete = outcome.failures.isEmpty && rest.isEmpty
-        if !adopts, let adopted {
+        outcome.isSettled =
+            outcome.isComplete
+            || !outcome.failures.isEmpty && outcome.failures.allSatisfy(\.isOfALog)
+        if !adopts, outcome.failures.isEmpty, let adopted {
             // What waits is put onto the rows after all logs: it must not meet half of a row.
             let needed = rest.compactMap(\.next).flatMap(\.heads).filter { $0.member == .none }
             if needed.contains(where: { $0.number > adopted.number && $0.number <= lastSnapshot }) {
@@ -95,6 +106,7 @@ struct Inbox {
         guard let place else { throw SyncError.notAMember }
         adopted = try await database.read { try SyncJournal($0).adopted() }
         adopts = place.entered > 0 && !hasPending
+        if place.entered > 0 { try await requireNothingLate() }
         try await findSnapshots()
         try await openLogs()
         guard place.entered > 0 else { return }
@@ -104,6 +116,20 @@ struct Inbox {
         try await checkOwnLog(sent: sent)
         if let declaration = adopted?.manifest.declaration, !declaration.isOpen(keys.member) {
             throw OtherCopy()
+        }
+    }
+
+    /// Checks that nothing was applied that a removed member has written since, or in the place of
+    /// what counts.
+    private func requireNothingLate() async throws {
+        let removed = keys.removed
+        let heads = try await database.read { db in
+            try removed.keys.map { try SyncJournal(db).head(of: $0) }
+        }
+        for head in heads {
+            guard let last = removed[head.member], head.number >= last.number, head.number > 0
+            else { continue }
+            guard head == last else { throw Stale() }
         }
     }
 
@@ -127,7 +153,7 @@ struct Inbox {
         for (head, mention) in found {
             limits[head.member] = limit(of: head.member, declaration, mention)
             guard logs[head.member] == nil else { continue }
-            var log = LogReader(head)
+            var log = LogReader(head, store, keys)
             do {
                 try await list(&log)
                 logs[head.member] = log
@@ -143,11 +169,14 @@ struct Inbox {
     /// written a newer one.
     private mutating func list(_ log: inout LogReader) async throws {
         while true {
+            let last = lastSnapshot
             do {
-                return try await log.list(
-                    store, group: keys.group, covered: covered[log.member, default: 0])
+                try await log.list(
+                    covered: covered[log.member, default: 0], limit: limits[log.member])
+                guard log.isTorn else { return }
+                try await findSnapshots()
+                if lastSnapshot == last { return }
             } catch let error as SyncError where error.isAbsence {
-                let last = lastSnapshot
                 try await findSnapshots()
                 guard lastSnapshot > last else { throw error }
             }
@@ -155,47 +184,30 @@ struct Inbox {
     }
 
     /// The last batch of a log that counts; nil for one that goes on.
+    ///
+    /// What a member has applied of one that is closed for its silence counts for all.
     private func limit(
         of member: MemberID, _ declaration: Declaration, _ mention: UInt64
     ) -> UInt64? {
+        // What others have applied without knowing of a removal does not count.
+        if let last = keys.removed[member] { return last.number }
         if let closed = declaration.closed[member] { return closed }
-        var limit = keys.removed[member]
-        if declaration.logs[member]?.closing != nil {
-            limit = max(limit ?? 0, declaration.heads[member, default: 0])
-        }
-        return limit.map { max($0, mention, limits[member] ?? 0) }
+        guard declaration.logs[member]?.closing != nil else { return nil }
+        return max(declaration.heads[member, default: 0], mention, limits[member] ?? 0)
     }
 
     /// Finds out whether another copy of this file has gone on writing.
     private mutating func checkOwnLog(sent: UInt64) async throws {
-        var own = LogReader(LogHead(member: keys.member, number: sent, hash: Data(count: 32)))
-        let log = OwnLog(store: store, keys: keys)
-        do {
-            try await list(&own)
-        } catch is NeedsSnapshot {
-            throw OtherCopy()
-        } catch let error as SyncError where error.isGap {
-            // Nothing is missing if nobody but a stranger has gone on after a gap.
-            let prefix = SyncNames.log(group: keys.group, member: keys.member)
-            let after = SyncNames.batch(group: keys.group, member: keys.member, number: sent + 1)
-            for number in try await store.listNumbers(prefix, after: after)
-            where try await log.hasSigned(number) {
-                throw error
-            }
-            return
-        }
+        let head = LogHead(member: keys.member, number: sent, hash: Data(count: 32))
+        var own = LogReader(head, store, keys)
+        do { try await list(&own) } catch is NeedsSnapshot { throw OtherCopy() }
         // One that is sealed here may have arrived without an answer: the outbox finds out.
         let sealed = try await database.read { [keys] db in
             try SyncJournal(db).head(of: keys.member).number
         }
-        guard own.end > sealed else { return }
-        do {
-            try await log.requireOwn(sealed + 1)
-        } catch let error as SyncError where error.isDamaged {
-            outcome.failures.append(error)
-            return
-        }
-        throw OtherCopy()
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
+        let later = (own.listed + own.beyond).filter { $0.number > sealed }
+        if try await log.hasBatch(in: later) { throw OtherCopy() }
     }
 
     /// Applies the next transaction of a log, if it may be applied now.
@@ -203,15 +215,19 @@ struct Inbox {
         guard var log = logs[member] else { return false }
         let next: LogReader.Transaction
         do {
-            guard let found = try await log.readNext(store, keys) else { return false }
+            if let last = keys.removed[member], !complete.contains(member) {
+                try await log.requireEnd(last)
+                complete.insert(member)
+            }
+            let found = try await log.readNext(limit: limits[member])
+            logs[member] = log
+            guard let found else { return false }
             next = found
         } catch let error as SyncError where error.isAbsence {
             // Removed since it was listed?
             try await list(&log)
             throw error
         }
-        logs[member] = log
-        guard next.head.number <= limits[member] ?? .max else { return false }
         guard try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
         let written = try await database.write { db in
@@ -252,18 +268,22 @@ struct Inbox {
                 )
             }
         }
+        for head in transaction.heads where try await isTainted(head) {
+            tainted.insert(member)
+            return false
+        }
         var isReady = true
         for (head, (number, hash)) in zip(transaction.heads, applied) {
             if head.member == .none {
-                // Its stamps are to be understood with that snapshot's floor, unless it is void.
+                if let adopted, adopted.number == head.number,
+                    adopted.hash.prefix(LogHead.mentionCount) != head.hash
+                {
+                    throw SyncError.damaged(
+                        name, "it has seen another snapshot than the store shows")
+                }
+                // Its stamps are to be understood with that snapshot's floor.
                 if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
                 {
-                    isReady = false
-                } else if adopts, head.number > adopted?.number ?? 0 {
-                    // By that one's floor, which counts for nobody else: the rows have to come with
-                    // a later snapshot.
-                    let later = SnapshotStore(store: store, keys: keys)
-                    if try await later.newest(of: snapshots) != nil { throw NeedsSnapshot() }
                     isReady = false
                 }
                 continue
@@ -273,7 +293,7 @@ struct Inbox {
                 // A member that counts has applied it, so it counts for all.
                 if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }
                 isReady = false
-            } else if let hash, hash != head.hash.prefix(8) {
+            } else if let hash, hash != head.hash.prefix(LogHead.mentionCount) {
                 if head.member == keys.member { throw OtherCopy() }
                 throw SyncError.damaged(name, "it has seen another batch than the store shows")
             }
@@ -281,14 +301,27 @@ struct Inbox {
         return isReady
     }
 
+    /// Whether a batch's writer has known something that counts for nobody, since it did not know
+    /// of a removal: it takes that back, and writes again as another member.
+    private func isTainted(_ head: LogHead) async throws -> Bool {
+        guard head.member == .none else { return keys.isLate(head) }
+        guard head.number > adopted?.number ?? 0, head.number <= lastSnapshot else { return false }
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        return try await snapshots.isLate(head)
+    }
+
     /// What a transaction needs was in the store before it; so what is not there is withheld.
     private mutating func findWithheld() async throws {
-        for log in logs.values.sorted(by: { $0.member < $1.member }) {
+        for log in logs.values.sorted(by: { $0.member < $1.member })
+        where !tainted.contains(log.member) {
+            if log.isTorn, log.listed.isEmpty {
+                outcome.failures.append(.withheld(SyncLog(log.member), number: log.end + 1))
+            }
             guard let next = log.next, next.head.number <= limits[log.member] ?? .max else {
                 continue
             }
             for head in next.heads {
-                if head.member == .none, adopts, head.number > adopted?.number ?? 0 {
+                if head.member == .none, head.number > adopted?.number ?? 0 {
                     let snapshots = SnapshotStore(store: store, keys: keys)
                     let numbers = try await snapshots.numbers(after: head.number - 1)
                     if try await snapshots.newest(of: numbers) == nil {
@@ -302,10 +335,9 @@ struct Inbox {
                 }
                 try await list(&needed)
                 // Otherwise it came in the meantime, and the next round applies it.
-                if needed.end < head.number {
-                    outcome.failures.append(
-                        .withheld(SyncLog(head.member), number: needed.end + 1))
-                }
+                guard try await needed.readNext(limit: limits[head.member]) == nil else { continue }
+                outcome.failures.append(
+                    needed.failure(naming: needed.end + 1))
             }
         }
     }

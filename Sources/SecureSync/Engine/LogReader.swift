@@ -1,13 +1,18 @@
 internal import Foundation
 internal import SecureStorage
 
-/// One member's log in the store, from the batch after the last one that was applied here.
+/// One member's log, from the batch after the last one that was applied here.
 struct LogReader {
-    let member: MemberID
+    private let log: MemberLog
+    var member: MemberID { log.member }
     /// The batch that the next one follows.
     private(set) var head: LogHead
-    /// The numbers of the batches that the store has listed after the head.
-    private(set) var listed: [UInt64]
+    /// What the store has listed after the head, without gaps.
+    private(set) var listed: [MemberLog.Place] = []
+    /// What the store has listed after the first gap.
+    private(set) var beyond: [MemberLog.Place] = []
+    /// Whether there is a batch, and the one before it is missing.
+    private(set) var isTorn = false
     /// The next transaction, once it was read.
     private(set) var next: Transaction?
 
@@ -30,64 +35,73 @@ struct LogReader {
         var size: Int
     }
 
-    init(_ head: LogHead) {
-        member = head.member
+    init(_ head: LogHead, _ store: any SyncObjectStore, _ keys: GroupKeys) {
+        log = MemberLog(store: store, keys: keys, member: head.member)
         self.head = head
-        listed = []
     }
 
     /// Lists what the store has of the log.
     ///
     /// - Parameters:
-    ///   - store: The group's.
-    ///   - group: Its 16 bytes.
     ///   - covered: The last batch that a snapshot contains: up to it, batches may be gone.
+    ///   - limit: The last batch that counts; nil for a log that goes on.
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the last applied batch is
     ///   missing; `Inbox.NeedsSnapshot` if the next one is gone, and a snapshot has it.
-    mutating func list(
-        _ store: any SyncObjectStore, group: Data, covered: UInt64 = 0
-    ) async throws {
-        let prefix = SyncNames.log(group: group, member: member)
-        let numbers = try await store.listNumbers(
-            prefix,
-            after: head.number < 2
-                ? nil : SyncNames.batch(group: group, member: member, number: head.number - 1))
-        if head.number > covered, numbers.first != head.number {
-            let all = try await store.listNumbers(prefix)
+    mutating func list(covered: UInt64 = 0, limit: UInt64? = nil) async throws {
+        let limit = limit ?? .max
+        let places = try await log.places(from: max(head.number, 1))
+        if head.number > covered, head.number > 0, places.first?.number != head.number {
+            let all = try await log.places()
             throw SyncError.storeHasForgotten(
-                SyncLog(member), have: head.number, found: all.last { $0 < head.number } ?? 0)
+                SyncLog(member), have: head.number,
+                found: all.last { $0.number < head.number }?.number ?? 0)
         }
-        listed = numbers.filter { $0 > head.number }
-        for (index, number) in listed.enumerated() where number != head.number + 1 + UInt64(index) {
-            let missing = head.number + 1 + UInt64(index)
-            guard missing > covered else { throw Inbox.NeedsSnapshot() }
-            throw SyncError.withheld(SyncLog(member), number: missing)
+        let later = places.filter { $0.number > head.number && $0.number <= limit }
+        listed = []
+        for place in later {
+            guard place.number == end + 1 else { break }
+            listed.append(place)
         }
-        if end < covered { throw Inbox.NeedsSnapshot() }
+        if end < min(covered, limit) { throw Inbox.NeedsSnapshot() }
+        beyond = Array(later[listed.count...])
+        isTorn = try await log.hasBatch(in: beyond)
     }
 
-    /// The last batch that the store has listed.
-    var end: UInt64 { listed.last ?? head.number }
+    /// The last number that the store has listed.
+    var end: UInt64 { listed.last?.number ?? head.number }
 
     /// Reads the next transaction, if the store has all of it.
-    mutating func readNext(
-        _ store: any SyncObjectStore, _ keys: GroupKeys
-    ) async throws -> Transaction? {
-        if let next { return next }
+    ///
+    /// - Parameter limit: The last batch that counts; nil for a log that goes on.
+    /// - Returns: nil at the end of the log.
+    /// - Throws: ``SyncError/damaged(_:_:)`` if there is a batch after what is none, or if one
+    ///   cannot be read; ``SyncError/newerFormat(_:)``; the store's errors.
+    mutating func readNext(limit: UInt64? = nil) async throws -> Transaction? {
+        if let next { return next.head.number <= limit ?? .max ? next : nil }
         var assembly = TransactionAssembly()
         var (previous, batches) = (head, [Batch]())
-        for number in listed {
-            let name = SyncNames.batch(group: keys.group, member: member, number: number)
-            guard let bytes = try await store.read(name) else {
-                throw SyncError.withheld(SyncLog(member), number: number)
+        for (index, place) in listed.enumerated() {
+            guard place.number <= limit ?? .max else { return nil }
+            let (bytes, name): (Data, String)
+            switch try await log.read(place) {
+            case .batch(let found, let place): (bytes, name) = (found, place)
+            case .nothing: throw SyncError.withheld(SyncLog(member), number: place.number)
+            case .other(let name):
+                if try await log.hasBatch(in: listed[(index + 1)...]) {
+                    throw SyncError.damaged(name, MemberLog.isOther)
+                }
+                // A stranger's, and the log ends before it.
+                beyond = listed[index...] + beyond
+                listed.removeSubrange(index...)
+                return nil
             }
-            let (batch, body) = try Self.open(
-                bytes, name, keys, number, of: member, after: previous.hash)
-            previous = LogHead(member: member, number: number, hash: batch.hash)
+            let (batch, body) = try Self.open(bytes, name, log.keys, after: previous.hash)
+            previous = LogHead(member: member, number: place.number, hash: batch.hash)
             batches.append(Batch(head: previous, time: body.time, size: bytes.count))
             if let whole = assembly.add(body) {
                 next = Transaction(
-                    heads: whole.heads, changes: whole.changes, head: previous, time: whole.time,
+                    heads: whole.heads, changes: whole.changes,
+                    head: previous, time: whole.time,
                     batches: batches)
                 return next
             }
@@ -95,30 +109,61 @@ struct LogReader {
         return nil
     }
 
+    /// Checks that the log goes on to the last batch that counts of a removed member, which may
+    /// have put others in the place of those that counted.
+    ///
+    /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
+    ///   ``SyncError/newerFormat(_:)``; the store's errors.
+    func requireEnd(_ last: LogHead) async throws {
+        guard last.number > head.number else { return }
+        var hash = head.hash
+        for number in (head.number + 1)...last.number {
+            let place = listed.first { $0.number == number }
+            guard let place, case .batch(let bytes, let name) = try await log.read(place) else {
+                throw failure(naming: number)
+            }
+            let previous = try? BatchHeader(reading: bytes).previous
+            guard previous == hash else {
+                throw SyncError.damaged(name, "it does not follow the batch before it")
+            }
+            hash = MembershipState.hash(of: bytes)
+        }
+        guard hash == last.hash else {
+            throw SyncError.damaged(
+                log.name(last.number),
+                "it is not the batch that counted when its member was removed")
+        }
+    }
+
+    /// Why a batch cannot be read that is known to have been there.
+    func failure(naming number: UInt64) -> SyncError {
+        guard let place = beyond.first, place.number == number, let attempt = place.tries.last
+        else { return .withheld(SyncLog(member), number: number) }
+        return .damaged(log.name(number, attempt), MemberLog.isOther)
+    }
+
     /// Goes on after the transaction that was read.
     mutating func advance() {
         guard let done = next else { return }
         head = done.head
-        listed.removeAll { $0 <= done.head.number }
+        listed.removeAll { $0.number <= done.head.number }
         next = nil
     }
 
-    /// Opens the batch of these bytes, if it has this place and follows the one with the hash, if
-    /// there is one.
+    /// Opens the batch of these bytes, which its member has signed for its place, if it follows the
+    /// one with the hash, if there is one.
+    ///
+    /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/newerFormat(_:)``.
     static func open(
-        _ bytes: Data, _ name: String, _ keys: GroupKeys, _ number: UInt64, of member: MemberID,
-        after previous: Data?
+        _ bytes: Data, _ name: String, _ keys: GroupKeys, after previous: Data?
     ) throws -> (batch: SealedBatch, body: BatchBody) {
         do {
             let batch = try SealedBatch(reading: bytes)
-            let header = batch.header
-            guard header.group == keys.group, header.member == member, header.number == number
-            else { throw SyncError.damaged(name, "it belongs at another place") }
-            guard header.previous == previous ?? header.previous else {
+            guard batch.header.previous == previous ?? batch.header.previous else {
                 throw SyncError.damaged(name, "it does not follow the batch before it")
             }
-            try batch.verify { keys.isValid($0, for: $1, by: header.member) }
-            return (batch, try batch.open(key: try keys.key(ofEpoch: header.epoch)))
+            try keys.requireSameChain(batch.header, name)
+            return (batch, try batch.open(key: try keys.key(ofEpoch: batch.header.epoch)))
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch is NewerFormat {

@@ -40,7 +40,7 @@ struct Outbox: Sendable {
             try journal.addPending(changes)
             return 0
         }
-        guard !changes.isEmpty || evenHeadsAlone || place.owesHeads else { return 0 }
+        guard !changes.isEmpty || evenHeadsAlone else { return 0 }
         try seal(changes, keys, capture, to: journal)
         return changes.count
     }
@@ -74,7 +74,7 @@ struct Outbox: Sendable {
         }
         // What is stamped from now on is later than what this batch says of its time.
         try capture.promise(upTo: now, in: journal.db)
-        (place.published, place.owesHeads) = (try capture.machineTime(in: journal.db), false)
+        place.published = try capture.machineTime(in: journal.db)
         try journal.setPlace(place)
     }
 
@@ -85,7 +85,7 @@ struct Outbox: Sendable {
         let head = try journal.head(of: place.member)
         let header = BatchHeader(
             group: place.group, member: place.member, number: head.number + 1,
-            epoch: keys.currentEpoch, previous: head.hash)
+            epoch: keys.currentEpoch, previous: head.hash, chain: keys.position)
         let batch = try SealedBatch.seal(
             body, header, key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
@@ -100,8 +100,7 @@ struct Outbox: Sendable {
     ///   - keys: The group's.
     ///   - uploaded: Grows with each batch that is in the store then and was not known to be, also
     ///     before an error.
-    /// - Throws: `OtherCopy`; ``SyncError/damaged(_:_:)`` if a stranger's object has the name of
-    ///   one; the errors of the store.
+    /// - Throws: `OtherCopy`; the errors of the store.
     func upload(_ keys: GroupKeys, _ uploaded: inout Int) async throws {
         var isFirst = true
         while true {
@@ -113,19 +112,31 @@ struct Outbox: Sendable {
             // Nobody could read what comes after a gap. The inbox finds out why there is one.
             if isFirst, try await !isAfter(first.number, of: place) { return }
             isFirst = false
+            let log = MemberLog(store: store, keys: keys, member: place.member)
             for batch in next {
-                let name = SyncNames.batch(
-                    group: place.group, member: place.member, number: batch.number)
-                if try await !store.create(name, batch.bytes) {
-                    // The answer to an earlier try may have been lost.
-                    guard try await store.read(name) == batch.bytes else {
-                        try await OwnLog(store: store, keys: keys).requireOwn(batch.number)
-                        throw OtherCopy()
-                    }
-                }
+                try await create(batch, in: log)
                 try await database.write { try SyncJournal($0).removeOutgoing(batch.number) }
                 uploaded += 1
             }
+        }
+    }
+
+    /// Creates a batch, under the first name that no stranger has taken.
+    private func create(_ batch: SyncJournal.Outgoing, in log: MemberLog) async throws {
+        var attempt: UInt64 = 0
+        while true {
+            let name = log.name(batch.number, attempt)
+            if try await store.create(name, batch.bytes) { return }
+            let found = try await store.read(name)
+            // The answer to an earlier try may have been lost.
+            if found == batch.bytes { return }
+            guard let found else {
+                throw SyncError.store(
+                    code: "changing", message: "\(name) was there, and is not any more",
+                    isTransient: true)
+            }
+            if log.isSigned(found, batch.number) { throw OtherCopy() }
+            attempt += 1
         }
     }
 
@@ -135,14 +146,9 @@ struct Outbox: Sendable {
             try SyncJournal(db).adopted()?.manifest.declaration.heads[place.member] ?? 0
         }
         guard number > covered + 1 else { return true }
-        let log = SyncNames.log(group: place.group, member: place.member)
         let before = SyncNames.batch(
             group: place.group, member: place.member, number: number - 1)
-        let after =
-            number < 3
-            ? nil
-            : SyncNames.batch(group: place.group, member: place.member, number: number - 2)
-        return try await store.list(log, after: after).objects.first?.name == before
+        return try await !store.list(before, after: nil).objects.isEmpty
     }
 }
 

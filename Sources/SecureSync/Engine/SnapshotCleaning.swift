@@ -51,7 +51,7 @@ extension SnapshotWriting {
         for (member, number) in last where number > 0 {
             let prefix = SyncNames.log(group: keys.group, member: member)
             let names = try await store.listAll(prefix).map(\.name).filter {
-                SyncNames.number(of: $0, after: prefix).map { $0 <= number } ?? false
+                SyncNames.batch(of: $0, after: prefix).map { $0.number <= number } ?? false
             }
             if !names.isEmpty { try await store.remove(names) }
         }

@@ -51,23 +51,17 @@ struct SnapshotLoading: Sendable {
         of member: MemberID, after snapshot: AdoptedSnapshot, upTo sent: UInt64
     ) async throws -> [RowChange] {
         let declaration = snapshot.manifest.declaration
+        // What counts of a log that this member has left is read as others' logs are.
         var number = declaration.closed[member] ?? declaration.heads[member, default: 0]
+        number = max(number, keys.removed[member]?.number ?? 0)
         var changes: [RowChange] = []
+        let log = MemberLog(store: store, keys: keys, member: member)
         while number < sent {
             number += 1
-            let name = SyncNames.batch(group: keys.group, member: member, number: number)
-            guard let bytes = try await store.read(name) else {
+            guard case .batch(let bytes, let name) = try await log.read(number) else {
                 throw SyncError.withheld(SyncLog(member), number: number)
             }
-            do {
-                let batch = try SealedBatch(reading: bytes)
-                try batch.verify { keys.isValid($0, for: $1, by: member) }
-                changes += try batch.open(key: keys.key(ofEpoch: batch.header.epoch)).changes
-            } catch let error as CBORError {
-                throw SyncError.damaged(name, error.reason)
-            } catch is NewerFormat {
-                throw SyncError.newerFormat(name)
-            }
+            changes += try LogReader.open(bytes, name, keys, after: nil).body.changes
         }
         return changes
     }

@@ -11,43 +11,67 @@ struct SnapshotStore: Sendable {
     /// The numbers of the manifests after `number`, in their order.
     func numbers(after number: UInt64) async throws -> [UInt64] {
         let prefix = SyncNames.snapshots(group: keys.group)
-        return try await store.listNumbers(
+        let objects = try await store.listAll(
             prefix,
-            after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number)
-        ).filter { $0 > number }
+            after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number))
+        for object in objects where object.size > SealedObject.longest {
+            keys.void.insert(object.name, size: object.size)
+        }
+        return objects.compactMap { SyncNames.number(of: $0.name, after: prefix) }
+            .filter { $0 > number }
     }
 
     /// Returns nil if the manifest is void, or not there.
     func read(_ number: UInt64) async throws -> (snapshot: AdoptedSnapshot, previous: Data)? {
         let name = SyncNames.snapshot(group: keys.group, number: number)
-        guard let bytes = try await store.read(name) else { return nil }
+        guard !keys.void.contains(name), let bytes = try await store.read(name) else { return nil }
+        let envelope = try? SealedEnvelope(reading: bytes, .snapshot)
+        guard let envelope, envelope.group == keys.group, envelope.number == number,
+            try keys.mayDeclare(envelope.member, number),
+            envelope.isSigned({ keys.isValid($0, for: $1, by: envelope.member) })
+        else {
+            keys.void.insert(name, size: bytes.count)
+            return nil
+        }
         let object: SealedObject
         do {
             object = try SealedObject(reading: bytes, .snapshot)
-            let header = object.header
-            guard header.group == keys.group, header.number == number,
-                try keys.mayDeclare(header.member, number)
-            else { return nil }
-            try object.verify { keys.isValid($0, for: $1, by: header.member) }
         } catch is CBORError {
             return nil
         } catch is NewerFormat {
             throw SyncError.newerFormat(name)
         }
-        guard keys.isCurrent || keys.hasKey(ofEpoch: object.header.epoch) else {
-            throw GroupKeys.Outdated()
+        let pin = SnapshotPin(number: number, hash: object.hash)
+        guard keys.goesOn(pin, epoch: object.header.epoch) else {
+            keys.void.insert(name, size: bytes.count)
+            return nil
         }
+        try keys.requireSameChain(object.header, name)
         do {
             let content = try object.open(key: try keys.key(ofEpoch: object.header.epoch))
             let manifest = try SnapshotManifest(decoding: content, number: number)
             return (
                 AdoptedSnapshot(
-                    writer: object.header.member, hash: object.hash, manifest: manifest),
+                    writer: object.header.member, hash: object.hash, epoch: object.header.epoch,
+                    manifest: manifest),
                 object.header.previous
             )
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         }
+    }
+
+    /// Whether a snapshot that a writer had adopted is one that a removed member has made, or
+    /// another one before it knew of the removal.
+    func isLate(_ adopted: LogHead) async throws -> Bool {
+        let name = SyncNames.snapshot(group: keys.group, number: adopted.number)
+        guard let bytes = try await store.read(name),
+            let object = try? SealedObject(reading: bytes, .snapshot),
+            object.hash.prefix(LogHead.mentionCount) == adopted.hash
+        else { return false }
+        let pin = SnapshotPin(number: adopted.number, hash: object.hash)
+        return try !keys.mayDeclare(object.header.member, adopted.number)
+            || !keys.goesOn(pin, epoch: object.header.epoch)
     }
 
     /// The last one that counts.
@@ -65,7 +89,8 @@ struct SnapshotStore: Sendable {
         let number = manifest.declaration.number
         let header = BatchHeader(
             .snapshot, group: keys.group, member: keys.member, number: number,
-            epoch: keys.currentEpoch, previous: previous?.hash ?? Data(count: 32))
+            epoch: keys.currentEpoch, previous: previous?.hash ?? Data(count: 32),
+            chain: keys.position)
         let object = try SealedObject.seal(
             manifest.encoded(), header, key: try keys.key(ofEpoch: keys.currentEpoch),
             sign: keys.sign)
@@ -74,6 +99,7 @@ struct SnapshotStore: Sendable {
             // The answer may have been lost.
             guard try await store.read(name) == object.bytes else { return nil }
         }
-        return AdoptedSnapshot(writer: keys.member, hash: object.hash, manifest: manifest)
+        return AdoptedSnapshot(
+            writer: keys.member, hash: object.hash, epoch: header.epoch, manifest: manifest)
     }
 }

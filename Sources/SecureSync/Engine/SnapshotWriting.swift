@@ -41,8 +41,6 @@ struct SnapshotWriting: Sendable {
             guard let adopted = try journal.adopted(), try UnsentRows(db: db).isEmpty() else {
                 return false
             }
-            // One that counts for nobody else has to be followed by one that does.
-            guard try keys.mayDeclare(adopted.writer, adopted.number) else { return true }
             let size = try journal.size(after: adopted.manifest.declaration.heads)
             return size.batches > policy.batches || size.bytes > policy.bytes
         }

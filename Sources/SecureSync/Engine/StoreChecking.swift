@@ -19,7 +19,7 @@ struct StoreChecking {
         var last: UInt64?
         /// The last batch in the store.
         var end: UInt64 = 0
-        /// The first 8 bytes of the hash of each batch.
+        /// The first 16 bytes of the hash of each batch.
         var hashes: [UInt64: Data] = [:]
     }
 
@@ -29,7 +29,7 @@ struct StoreChecking {
         var heads: [MemberID: LogHead] = [:]
         /// The last batch of each log that others have applied, as far as they have said it.
         var mentions: [MemberID: UInt64] = [:]
-        /// The first 8 bytes of the hash of each batch that was sent or applied since the floor.
+        /// The first 16 bytes of the hash of each batch that was sent or applied since the floor.
         var hashes: [MemberID: [UInt64: Data]] = [:]
         /// The snapshot that was adopted, if it counts.
         var adopted: AdoptedSnapshot?
@@ -45,9 +45,7 @@ struct StoreChecking {
                     by: keys.writers.filter { $0 != member }, of: member)
                 hashes[member] = try journal.shortHashes(of: member, upTo: head.number)
             }
-            if let snapshot = try journal.adopted(),
-                try keys.mayDeclare(snapshot.writer, snapshot.number)
-            {
+            if let snapshot = try journal.adopted(), try keys.counts(snapshot) {
                 adopted = snapshot
             }
         }
@@ -143,30 +141,49 @@ struct StoreChecking {
     mutating func checkLog(
         of member: MemberID, _ keys: GroupKeys, _ known: Known, contained: UInt64, last: UInt64?
     ) async throws {
-        let prefix = SyncNames.log(group: keys.group, member: member)
-        let numbers = try await store.listNumbers(prefix).filter { $0 <= last ?? .max }
-        var log = Log(contained: contained, last: last, end: numbers.last ?? 0)
-        var expected = min(numbers.first ?? contained + 1, contained + 1)
+        let reader = MemberLog(store: store, keys: keys, member: member)
+        let places = try await reader.places().filter { $0.number <= last ?? .max }
+        var log = Log(contained: contained, last: last)
+        var expected = min(places.first?.number ?? contained + 1, contained + 1)
         var previous: Data?
-        for number in numbers {
-            if number != expected {
-                note(.withheld(SyncLog(member), number: expected))
-                previous = nil
+        // What is not signed is a stranger's, unless there was a batch of that number.
+        var others: [(number: UInt64, name: String)] = []
+        let least = max(known.heads[member]?.number ?? 0, known.mentions[member] ?? 0)
+        func noteOthers(before number: UInt64) {
+            for other in others where other.number < number {
+                note(.damaged(other.name, MemberLog.isOther))
             }
-            expected = number + 1
-            let name = SyncNames.batch(group: keys.group, member: member, number: number)
-            guard let bytes = try await read(name) else {
-                note(.withheld(SyncLog(member), number: number))
+            others = []
+        }
+        for place in places {
+            let (bytes, name): (Data, String)
+            switch try await reader.read(place) {
+            case .batch(let found, let place): (bytes, name) = (found, place)
+            case .other(let name):
+                others.append((place.number, name))
+                previous = nil
+                continue
+            case .nothing:
                 previous = nil
                 continue
             }
+            noteOthers(before: place.number)
+            if place.number != expected {
+                note(.withheld(SyncLog(member), number: expected))
+                previous = nil
+            }
+            expected = place.number + 1
+            log.end = place.number
+            found.objectCount += 1
+            found.byteCount += bytes.count
             do {
-                let (batch, body) = try LogReader.open(
-                    bytes, name, keys, number, of: member, after: previous)
+                let (batch, body) = try LogReader.open(bytes, name, keys, after: previous)
                 previous = batch.hash
-                log.hashes[number] = batch.hash.prefix(8)
+                log.hashes[place.number] = batch.hash.prefix(LogHead.mentionCount)
                 named += body.heads.map { ($0, name) }
-                if let own = known.hashes[member]?[number], own != batch.hash.prefix(8) {
+                if let own = known.hashes[member]?[place.number],
+                    own != batch.hash.prefix(LogHead.mentionCount)
+                {
                     note(.damaged(name, "it is not the batch that this file has sent or applied"))
                 }
             } catch let error as SyncError {
@@ -174,7 +191,8 @@ struct StoreChecking {
                 previous = nil
             }
         }
-        if expected <= contained, let first = numbers.first, first <= contained {
+        noteOthers(before: least + 1)
+        if expected <= contained, let first = places.first?.number, first <= contained {
             note(.withheld(SyncLog(member), number: expected))
         }
         logs[member] = log
@@ -186,7 +204,7 @@ struct StoreChecking {
         for (head, name) in named where head.member != .none {
             guard let log = logs[head.member] else { continue }
             needed[head.member] = max(needed[head.member] ?? 0, head.number)
-            if let hash = log.hashes[head.number], hash != head.hash.prefix(8) {
+            if let hash = log.hashes[head.number], hash != head.hash.prefix(LogHead.mentionCount) {
                 note(.damaged(name, "its writer has seen another batch than the store has"))
             }
         }

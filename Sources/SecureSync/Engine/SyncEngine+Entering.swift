@@ -29,9 +29,13 @@ extension SyncEngine {
                 if let first = try await writing.writeFirst() { try await setEntered(first, keys) }
                 continue
             }
+            guard newest.number >= keys.leastSnapshot else {
+                throw SyncError.withheld(.snapshots, number: keys.leastSnapshot)
+            }
             if newest.manifest.declaration.logs[keys.member] != nil {
                 // Nothing was sent from here: a copy of this file has begun the log.
-                guard try await !OwnLog(store: store, keys: keys).hasSigned(1),
+                let log = MemberLog(store: store, keys: keys, member: keys.member)
+                guard try await !log.hasBatch(1),
                     newest.manifest.declaration.heads[keys.member] == nil
                 else { throw Inbox.OtherCopy() }
             }
@@ -46,8 +50,13 @@ extension SyncEngine {
             do { outcome = try await receive(keys, &report) } catch is Inbox.NeedsSnapshot {
                 continue
             }
-            if let failure = outcome.failures.first { throw failure }
-            guard outcome.isComplete else {
+            // Whoever writes into a log what cannot be read keeps nobody from entering. But who
+            // enters after an older snapshot than the newest one contradicts that.
+            for failure in outcome.failures {
+                if case .withheld(.snapshots, _) = failure { throw failure }
+                guard failure.isOfALog else { throw failure }
+            }
+            guard outcome.isSettled else {
                 throw SyncError.store(
                     code: "changing", message: "the store does not show all batches yet",
                     isTransient: true)
@@ -87,13 +96,11 @@ extension SyncEngine {
         return (place, (own, newest), numbers.last ?? own?.number ?? 0)
     }
 
-    /// The number of the newest snapshot in the store.
-    ///
-    /// One that a member has signed before it goes may count, and none after it.
-    func newestSnapshot(of group: SyncGroup) async throws -> UInt64 {
-        let own = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
-        let snapshots = SnapshotStore(store: store, keys: try await group.keys())
-        return try await snapshots.numbers(after: own).last ?? own
+    /// The newest snapshot that counts, in the store or in this file.
+    func newestSnapshot(of group: SyncGroup) async throws -> AdoptedSnapshot? {
+        var keys = try await group.keys()
+        keys.isCurrent = true
+        return try await nextNumber(SnapshotStore(store: store, keys: keys)).1.newest
     }
 
     private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
@@ -123,8 +130,9 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             guard let place = try journal.place() else { throw SyncError.notAMember }
             let member = place.former ?? place.member
-            // A log that is in use is read as the others are.
-            let isOurs = !snapshot.manifest.declaration.isOpen(member)
+            // A log that is in use is read as the others are, if it has not ended with this file.
+            let isOurs =
+                !snapshot.manifest.declaration.isOpen(member) || keys.removed[member] != nil
             return (
                 isOurs ? member : nil,
                 try journal.outgoing(limit: 1).first.map { $0.number - 1 }
@@ -216,22 +224,61 @@ extension SyncEngine {
     }
 
     /// The file goes on as another member: it has found out that it is a copy, or that its log is
-    /// closed.
-    func renew() async throws {
+    /// closed, or that it has to begin anew; then the member that it was leaves.
+    func renew(leaving: Bool = false) async throws {
         let group = try await currentGroup()
         let old = await group.member
-        let sent = try await database.read { try SyncJournal($0).sentHead(of: old) }
-        let new = try await group.fork(after: sent)
+        let new: MemberID
+        if leaving {
+            let newest = try await newestSnapshot(of: group)
+            new = try await group.fork(
+                after: try await lastUntainted(in: group, newest), leaving: newest?.pin ?? .none)
+        } else {
+            new = try await group.fork(
+                after: try await database.read { try SyncJournal($0).sentHead(of: old) })
+        }
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             guard var place = try journal.place() else { throw SyncError.notAMember }
             (place.former, place.member, place.entered) = (old, new, 0)
-            place.mayBeCopy = true
+            place.mayBeCopy = !leaving
             try capture.setMember(new, in: db)
             try journal.setPlace(place)
             try journal.forgetAdopted()
         }
         try await keepChain(of: group)
+    }
+}
+
+extension SyncEngine {
+    /// The last batch of this member in the store that was written before it knew what does not
+    /// count.
+    private func lastUntainted(
+        in group: SyncGroup, _ snapshot: AdoptedSnapshot?
+    ) async throws -> LogHead {
+        let keys = try await group.keys()
+        let (adopted, sent) = try await database.read { db in
+            (try SyncJournal(db).adopted(), try SyncJournal(db).sentHead(of: keys.member))
+        }
+        let first = try adopted.flatMap { try keys.counts($0) ? nil : $0.number } ?? .max
+        var last = LogHead.beginning(of: keys.member)
+        if let manifest = snapshot?.manifest, let log = manifest.logs[keys.member] {
+            last.number = manifest.declaration.heads[keys.member, default: 0]
+            last.hash = log.hash
+        }
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
+        while last.number < sent.number {
+            guard case .batch(let bytes, let name) = try await log.read(last.number + 1) else {
+                break
+            }
+            let (batch, body) = try LogReader.open(bytes, name, keys, after: nil)
+            let isTainted = body.heads.contains {
+                $0.member == .none ? $0.number >= first : keys.isLate($0)
+            }
+            if isTainted { break }
+            last = LogHead(member: keys.member, number: last.number + 1, hash: batch.hash)
+        }
+        return last
     }
 }
 

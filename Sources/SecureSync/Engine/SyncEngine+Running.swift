@@ -41,6 +41,7 @@ extension SyncEngine {
         var report = SyncReport()
         var (forks, loads) = (0, 0)
         var isCurrent = false
+        await (try currentGroup()).void.forget()
         // Nobody would see what was not captured.
         try await database.read { [capture] in try capture.verify(in: $0) }
         while true {
@@ -58,7 +59,10 @@ extension SyncEngine {
                 // What could not be read may need a key or a member that came in the meantime.
                 try await group.refresh()
                 if try await keepChain(of: group) { continue }
-                if let failure = failures.first { throw failure }
+                if let failure = failures.first {
+                    keys.void.forget(hasFailed: true)
+                    throw failure
+                }
                 return report
             } catch is GroupKeys.Outdated {
                 // A snapshot of an unknown member is void only if the chain still does not name it.
@@ -76,6 +80,11 @@ extension SyncEngine {
                 guard forks < 3 else { throw SyncError.otherEngine }
                 try await renew()
                 report.hasForked = true
+            } catch is Inbox.Stale {
+                forks += 1
+                guard forks < 3 else { throw SyncError.otherEngine }
+                try await renew(leaving: true)
+                report.hasLoadedSnapshot = true
             }
         }
     }
@@ -94,16 +103,13 @@ extension SyncEngine {
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
-        var obstacle = try await sendIfFree(outbox, keys, &report)
+        try await send(outbox, keys, &report)
         let outcome = try await receive(keys, &report)
-        if outcome.isComplete {
-            try await completeRows(keys)
-        }
+        if outcome.isSettled { try await completeRows(keys) }
         // A receipt for the others, if one of them was removed.
         try await outbox.seal(keys, evenHeadsAlone: false)
-        obstacle = try await sendIfFree(outbox, keys, &report) ?? obstacle
-        if let obstacle { return outcome.failures + [obstacle] }
-        if outcome.failures.isEmpty {
+        try await send(outbox, keys, &report)
+        if outcome.failures.allSatisfy(\.isOfALog) {
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: store, policy: policy)
             let isWritten = try await writing.runIfDue {
@@ -112,19 +118,6 @@ extension SyncEngine {
             report.hasWrittenSnapshot = isWritten || report.hasWrittenSnapshot
         }
         return outcome.failures
-    }
-
-    /// Returns what keeps the next batch out of the store, if that is an object of a stranger: it
-    /// does not keep others' batches out of the file.
-    private func sendIfFree(
-        _ outbox: Outbox, _ keys: GroupKeys, _ report: inout SyncReport
-    ) async throws -> SyncError? {
-        do {
-            try await send(outbox, keys, &report)
-            return nil
-        } catch let error as SyncError where error.isDamaged {
-            return error
-        }
     }
 
     private func send(

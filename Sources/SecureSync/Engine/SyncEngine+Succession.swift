@@ -241,8 +241,9 @@ extension SyncEngine {
     private func isOurLog(in newest: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         // Not in one that is closed, or that a copy of this file has begun.
         let declaration = newest.manifest.declaration
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
         guard declaration.isOpen(keys.member), declaration.heads[keys.member] == nil,
-            try await !OwnLog(store: store, keys: keys).hasSigned(1)
+            try await !log.hasBatch(1)
         else { return false }
         // Nor if the file lacks what its member has written in the group before, such as an old
         // copy: it has not held the floor.
@@ -276,7 +277,8 @@ extension SyncEngine {
         let (before, state, own) = (await former.state, await group.state, await group.member)
         guard state.activeMember(own)?.role == .admin else { return }
         for member in before.removed.keys.sorted() where state.isActive(member) {
-            try await group.remove(.beginning(of: member))
+            let newest = try await newestSnapshot(of: group)?.pin
+            try await group.remove(.beginning(of: member), snapshot: newest ?? .none)
         }
         do {
             for member in before.devices where state.member(member.id) == nil {

@@ -31,6 +31,7 @@ extension SyncEngine {
         let result = Locked(SyncVerification())
         try await inTurn { [self] in
             let group = try await currentGroup()
+            await group.void.forget()
             var checking = StoreChecking(store: store)
             if let failure = try await group.refreshFailure() {
                 try await requirePresence(of: group)
@@ -53,7 +54,7 @@ extension SyncEngine {
                 try await checking.checkLog(
                     of: member, keys, known,
                     contained: newest?.declaration.heads[member] ?? 0,
-                    last: newest?.declaration.closed[member] ?? keys.removed[member])
+                    last: keys.removed[member]?.number ?? newest?.declaration.closed[member])
             }
             checking.checkEnds(known)
             var found = checking.found

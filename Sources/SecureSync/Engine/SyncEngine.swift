@@ -191,16 +191,25 @@ public final class SyncEngine: Sendable {
     /// Removes a member, and gives the others a new key: it reads nothing that is written from now
     /// on, and nothing that it writes counts.
     ///
-    /// What it has read, it keeps. Revoke its access to the store as well.
+    /// What it has read, it keeps. Revoke its access to the store as well. A log that cannot be
+    /// read, its own or another one, does not keep it in the group.
     ///
     /// - Parameter member: One of ``members()``.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func remove(_ member: SyncMember) async throws {
         // All that it wrote until now counts, as far as this member can know.
-        _ = try await syncOnce()
+        try await syncWhatCanBe()
         try await inGroup { [self] group in
-            let head = try await database.read { try SyncJournal($0).head(of: member.memberID) }
-            try await group.remove(head, snapshot: try await newestSnapshot(of: group))
+            var head = try await database.read { try SyncJournal($0).head(of: member.memberID) }
+            let newest = try await newestSnapshot(of: group)
+            // What the group goes on from counts.
+            if let manifest = newest?.manifest, let log = manifest.logs[head.member] {
+                let last = manifest.declaration.heads[head.member, default: 0]
+                if last > head.number {
+                    head = LogHead(member: head.member, number: last, hash: log.hash)
+                }
+            }
+            try await group.remove(head, snapshot: newest?.pin ?? .none)
         }
     }
 
@@ -215,13 +224,23 @@ public final class SyncEngine: Sendable {
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func leave() async throws {
-        _ = try await syncOnce()
+        try await syncWhatCanBe()
         try await inGroup { [self] group in
             let own = await group.member
             let head = try await database.read { try SyncJournal($0).head(of: own) }
-            try await group.leave(head, snapshot: try await newestSnapshot(of: group))
+            try await group.leave(head, snapshot: try await newestSnapshot(of: group)?.pin ?? .none)
             try await database.write { try SyncJournal($0).leave() }
             self.group.withLock { $0 = nil }
+        }
+    }
+
+    /// Sends and applies all but what cannot be read, which whoever is to be removed may have
+    /// written.
+    private func syncWhatCanBe() async throws {
+        do {
+            _ = try await syncOnce()
+        } catch let error as SyncError where error.isOfALog {
+            // Shown in the status, and by the next sync.
         }
     }
 
@@ -287,18 +306,10 @@ public final class SyncEngine: Sendable {
     @discardableResult
     func keepChain(of group: SyncGroup) async throws -> Bool {
         let entries = await group.entries
-        let removed = await group.state.removed.mapValues(\.number)
         return try await database.write { db in
             let journal = SyncJournal(db)
             guard try journal.place() != nil else { return false }
-            let isLonger = try journal.setChain(entries)
-            // Others have to learn that this member has applied more of a removed one's log.
-            if isLonger {
-                for (member, number) in removed where try journal.head(of: member).number > number {
-                    try journal.setOwesHeads()
-                }
-            }
-            return isLonger
+            return try journal.setChain(entries)
         }
     }
 }

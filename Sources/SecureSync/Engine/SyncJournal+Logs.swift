@@ -52,7 +52,8 @@ extension SyncJournal {
             VALUES (?, ?, ?, ?, ?)
             """,
             values: [
-                head.member.bytes, Int64(head.number), head.hash.prefix(8), Int64(time), size,
+                head.member.bytes, Int64(head.number), head.hash.prefix(LogHead.mentionCount),
+                Int64(time), size,
             ])
     }
 
@@ -84,22 +85,22 @@ extension SyncJournal {
             values: [Int64(time), member.bytes])
     }
 
-    /// The first 8 bytes of a batch's hash, if it was applied here.
+    /// The first 16 bytes of a batch's hash, if it was applied here.
     func shortHash(of member: MemberID, _ number: UInt64) throws -> Data? {
         try db.object(
             forQuery: """
                 SELECT hash FROM securestorage_sync_log
-                WHERE member = ? AND number = ? AND length(hash) = 8
+                WHERE member = ? AND number = ? AND length(hash) = 16
                 """, values: [member.bytes, Int64(number)])
     }
 
-    /// The first 8 bytes of the hash of each batch of a log up to a number, of those since the
+    /// The first 16 bytes of the hash of each batch of a log up to a number, of those since the
     /// floor.
     func shortHashes(of member: MemberID, upTo number: UInt64) throws -> [UInt64: Data] {
         let rows = try db.executeQuery(
             """
             SELECT number, hash FROM securestorage_sync_log
-            WHERE member = ? AND number <= ? AND length(hash) = 8
+            WHERE member = ? AND number <= ? AND length(hash) = 16
             """, values: [member.bytes, Int64(number)])
         defer { rows.close() }
         var hashes: [UInt64: Data] = [:]
@@ -119,7 +120,7 @@ extension SyncJournal {
             forQuery: """
                 SELECT EXISTS (
                   SELECT 1 FROM securestorage_sync_log WHERE member = ? AND hash = ?)
-                """, values: [member.bytes, hash.prefix(8)]) == 1
+                """, values: [member.bytes, hash.prefix(LogHead.mentionCount)]) == 1
     }
 
     // MARK: - What others have applied

@@ -8,34 +8,39 @@ struct AdoptedSnapshot: Equatable, Sendable {
     var writer: MemberID
     /// The SHA-256 of its manifest.
     var hash: Data
+    /// Which of the group's keys seals the manifest.
+    var epoch: UInt64
     var manifest: SnapshotManifest
+
+    var pin: SnapshotPin { SnapshotPin(number: number, hash: hash) }
 }
 
 // What the file knows of the group's snapshots, and of each log beside its head.
 extension SyncJournal {
     func adopted() throws -> AdoptedSnapshot? {
         let rows = try db.executeQuery(
-            "SELECT number, writer, hash, content FROM securestorage_sync_snapshot")
+            "SELECT number, writer, hash, content, epoch FROM securestorage_sync_snapshot")
         defer { rows.close() }
         guard try rows.next() else { return nil }
         guard let number = rows.uint64(forColumnIndex: 0),
             let writer = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
             let hash = rows.data(forColumnIndex: 2), let content = rows.data(forColumnIndex: 3),
+            let epoch = rows.uint64(forColumnIndex: 4),
             let manifest = try? SnapshotManifest(decoding: Array(content), number: number)
         else { throw SyncError.damaged("securestorage_sync_snapshot", "its row is not readable") }
-        return AdoptedSnapshot(writer: writer, hash: hash, manifest: manifest)
+        return AdoptedSnapshot(writer: writer, hash: hash, epoch: epoch, manifest: manifest)
     }
 
     func setAdopted(_ snapshot: AdoptedSnapshot) throws {
         try db.executeUpdate(
             """
-            INSERT INTO securestorage_sync_snapshot (id, number, writer, hash, content)
-            VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE
-            SET number = ?1, writer = ?2, hash = ?3, content = ?4
+            INSERT INTO securestorage_sync_snapshot (id, number, writer, hash, content, epoch)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO UPDATE
+            SET number = ?1, writer = ?2, hash = ?3, content = ?4, epoch = ?5
             """,
             values: [
                 Int64(snapshot.number), snapshot.writer.bytes, snapshot.hash,
-                snapshot.manifest.encoded().asData,
+                snapshot.manifest.encoded().asData, Int64(snapshot.epoch),
             ])
         // Earlier times than that of the floor say nothing any more.
         for (member, number) in snapshot.manifest.declaration.floor.heads {

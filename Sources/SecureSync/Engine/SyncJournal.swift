@@ -18,10 +18,10 @@ struct SyncJournal {
             CREATE TABLE IF NOT EXISTS securestorage_sync_group (
               id INTEGER PRIMARY KEY CHECK (id = 1), name BLOB NOT NULL, member BLOB NOT NULL,
               former BLOB, copied INTEGER NOT NULL, entered INTEGER NOT NULL, keeps INTEGER NOT NULL,
-              published INTEGER NOT NULL, owes INTEGER NOT NULL);
+              published INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_snapshot (
               id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, writer BLOB NOT NULL,
-              hash BLOB NOT NULL, content BLOB NOT NULL);
+              hash BLOB NOT NULL, content BLOB NOT NULL, epoch INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_pending (
               id INTEGER PRIMARY KEY, content BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_draft (
@@ -64,15 +64,13 @@ struct SyncJournal {
         var keepsRows: Bool
         /// When this member last sealed a batch, by the machine's clock: milliseconds since 1970.
         var published: UInt64 = 0
-        /// Whether others have to learn what this member has applied, though it wrote nothing.
-        var owesHeads = false
     }
 
     /// Returns nil for a file that is in no group.
     func place() throws -> Place? {
         let rows = try db.executeQuery(
             """
-            SELECT name, member, published, owes, entered, keeps, copied, former
+            SELECT name, member, published, entered, keeps, copied, former
             FROM securestorage_sync_group
             """)
         defer { rows.close() }
@@ -80,33 +78,28 @@ struct SyncJournal {
         guard let group = rows.data(forColumnIndex: 0),
             let member = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
             let published = rows.uint64(forColumnIndex: 2),
-            let owes = rows.bool(forColumnIndex: 3),
-            let entered = rows.uint64(forColumnIndex: 4), let keeps = rows.bool(forColumnIndex: 5),
-            let mayBeCopy = rows.bool(forColumnIndex: 6)
+            let entered = rows.uint64(forColumnIndex: 3), let keeps = rows.bool(forColumnIndex: 4),
+            let mayBeCopy = rows.bool(forColumnIndex: 5)
         else { throw SyncError.damaged("securestorage_sync_group", "its row is not readable") }
         return Place(
             group: group, member: member,
-            former: rows.data(forColumnIndex: 7).flatMap { MemberID($0) }, mayBeCopy: mayBeCopy,
-            entered: entered, keepsRows: keeps, published: published, owesHeads: owes)
+            former: rows.data(forColumnIndex: 6).flatMap { MemberID($0) }, mayBeCopy: mayBeCopy,
+            entered: entered, keepsRows: keeps, published: published)
     }
 
     func setPlace(_ place: Place) throws {
         try db.executeUpdate(
             """
             INSERT INTO securestorage_sync_group
-              (id, name, member, published, owes, entered, keeps, copied, former)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE
-            SET name = ?1, member = ?2, published = ?3, owes = ?4, entered = ?5, keeps = ?6,
-              copied = ?7, former = ?8
+              (id, name, member, published, entered, keeps, copied, former)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE
+            SET name = ?1, member = ?2, published = ?3, entered = ?4, keeps = ?5, copied = ?6,
+              former = ?7
             """,
             values: [
-                place.group, place.member.bytes, Int64(place.published), place.owesHeads,
+                place.group, place.member.bytes, Int64(place.published),
                 Int64(place.entered), place.keepsRows, place.mayBeCopy, place.former?.bytes,
             ])
-    }
-
-    func setOwesHeads() throws {
-        try db.executeUpdate("UPDATE securestorage_sync_group SET owes = 1")
     }
 
     /// Forgets the group, and those before it, not the rows.

@@ -18,13 +18,13 @@ package struct ChainEntry: Equatable, Sendable {
         case found(Member, EpochKeys)
         /// A device, or an invitation; the current key is wrapped for it.
         case add(Member, key: Data)
-        /// A member is gone, its batches count up to this one, and its snapshots up to the number;
-        /// the others get a new key.
-        case remove(LogHead, EpochKeys, snapshot: UInt64 = 0)
+        /// A member is gone, its batches count up to this one, and the group's snapshots go on from
+        /// that one under the new key that the others get.
+        case remove(LogHead, EpochKeys, snapshot: SnapshotPin = .none)
         /// A new key for all.
         case rotate(EpochKeys)
         /// The author goes; its last batch, and the newest snapshot.
-        case leave(LogHead, snapshot: UInt64 = 0)
+        case leave(LogHead, snapshot: SnapshotPin = .none)
         /// The author's file has a copy: the copy goes on as this member, after this batch.
         case fork(Member, key: Data, after: LogHead)
         /// The members of another group go on in this one, the author first; the groups before it,
@@ -107,7 +107,7 @@ extension ChainEntry {
             writer.array(3)
             writer.head(head)
             writer.epoch(keys)
-            writer.unsigned(snapshot)
+            writer.pin(snapshot)
         case .rotate(let keys):
             writer.unsigned(3)
             writer.array(1)
@@ -116,7 +116,7 @@ extension ChainEntry {
             writer.unsigned(4)
             writer.array(2)
             writer.head(head)
-            writer.unsigned(snapshot)
+            writer.pin(snapshot)
         case .fork(let member, let key, let head):
             writer.unsigned(5)
             writer.array(3)
@@ -160,9 +160,9 @@ extension ChainEntry {
         case (1, 2): action = .add(try reader.chainMember(), key: try reader.key())
         case (2, 3):
             action = .remove(
-                try reader.head(), try reader.epoch(), snapshot: try reader.unsigned())
+                try reader.head(), try reader.epoch(), snapshot: try reader.pin())
         case (3, 1): action = .rotate(try reader.epoch())
-        case (4, 2): action = .leave(try reader.head(), snapshot: try reader.unsigned())
+        case (4, 2): action = .leave(try reader.head(), snapshot: try reader.pin())
         case (5, 3):
             action = .fork(
                 try reader.chainMember(), key: try reader.key(), after: try reader.head())
@@ -245,6 +245,12 @@ extension CBORWriter {
         data(epoch.previous)
     }
 
+    fileprivate mutating func pin(_ snapshot: SnapshotPin) {
+        array(2)
+        unsigned(snapshot.number)
+        data(snapshot.hash)
+    }
+
     fileprivate mutating func head(_ head: LogHead) {
         array(3)
         data(head.member.bytes)
@@ -301,6 +307,11 @@ extension CBORReader {
             last = member
         }
         return ChainEntry.EpochKeys(number: number, wrapped: wrapped, previous: try key())
+    }
+
+    fileprivate mutating func pin() throws -> SnapshotPin {
+        try array(count: 2)
+        return SnapshotPin(number: try unsigned(), hash: Data(try data(count: 32)))
     }
 
     fileprivate mutating func head() throws -> LogHead {

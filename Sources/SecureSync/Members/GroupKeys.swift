@@ -8,6 +8,8 @@ package struct GroupKeys: Sendable {
     private let own: MemberKeys
     private let state: MembershipState
     private let keys: [UInt64: DataEncryptionKey]
+    /// What was found to count for nobody.
+    let void: VoidObjects
     /// Whether the chain was read after all that is judged by it, so that a member or a key that it
     /// does not name is none of the group's.
     var isCurrent = true
@@ -18,13 +20,14 @@ package struct GroupKeys: Sendable {
 
     init(
         group: Data, own: MemberKeys, state: MembershipState,
-        keys: [UInt64: DataEncryptionKey]
+        keys: [UInt64: DataEncryptionKey], void: VoidObjects = VoidObjects()
     ) {
         self.group = group
         self.own = own
         member = own.id
         self.state = state
         self.keys = keys
+        self.void = void
     }
 
     package var currentEpoch: UInt64 { state.epoch }
@@ -32,8 +35,16 @@ package struct GroupKeys: Sendable {
     /// All that ever wrote, this member and removed ones included.
     package var writers: [MemberID] { state.everyone.filter { $0.kind == .device }.map(\.id) }
 
-    /// The last batch of each removed member that counts, as far as the chain says.
-    package var removed: [MemberID: UInt64] { state.removed.mapValues(\.number) }
+    /// The last batch that counts of each member that is gone.
+    package var removed: [MemberID: LogHead] { state.removed }
+
+    /// Whether a batch counts for nobody, since its member was removed before.
+    func isLate(_ head: LogHead) -> Bool {
+        state.removed[head.member].map { $0.number < head.number } ?? false
+    }
+
+    /// The last entry of the chain, which this member's next batches and manifests name.
+    package var position: ChainPosition { state.position }
 
     /// Whether a member may sign snapshot `number`: one that is gone may have signed earlier ones.
     ///
@@ -44,7 +55,57 @@ package struct GroupKeys: Sendable {
             return false
         }
         guard known.kind == .device else { return false }
-        return state.lastSnapshots[member].map { number <= $0 } ?? true
+        return state.lastSnapshots[member].map { number <= $0.number } ?? true
+    }
+
+    /// Whether a manifest is one from which the group has gone on after each removal, or comes
+    /// after it under a key that who was removed does not have.
+    package func goesOn(_ snapshot: SnapshotPin, epoch: UInt64) -> Bool {
+        state.pins.allSatisfy { pin in
+            snapshot.number == pin.snapshot.number
+                ? snapshot.hash == pin.snapshot.hash
+                : snapshot.number < pin.snapshot.number || epoch >= pin.epoch
+        }
+    }
+
+    /// The newest snapshot that an entry of the chain names; 0 if none does.
+    var leastSnapshot: UInt64 { state.pins.map(\.snapshot.number).max() ?? 0 }
+
+    /// Whether a snapshot that was adopted still counts.
+    ///
+    /// - Throws: `Outdated`.
+    func counts(_ snapshot: AdoptedSnapshot) throws -> Bool {
+        try mayDeclare(snapshot.writer, snapshot.number)
+            && goesOn(snapshot.pin, epoch: snapshot.epoch)
+    }
+
+    /// Whether a snapshot counts by itself: not only because a later one follows it.
+    func countsAlone(_ snapshot: AdoptedSnapshot) -> Bool {
+        state.removed[snapshot.writer] == nil
+            || state.pins.contains { $0.snapshot == snapshot.pin }
+    }
+
+    /// Checks that the writer of an object knows the chain that this member knows, and has used the
+    /// key of its last entry.
+    ///
+    /// - Parameters:
+    ///   - header: The object's.
+    ///   - name: The object's name.
+    /// - Throws: `Outdated`; ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)`` if the
+    ///   store does not show the chain so far.
+    func requireSameChain(_ header: BatchHeader, _ name: String) throws {
+        let position = header.chain
+        guard let hash = state.hash(at: position.number) else {
+            guard isCurrent else { throw Outdated() }
+            throw SyncError.withheld(.chain, number: position.number)
+        }
+        guard hash == position.hash else {
+            throw SyncError.damaged(
+                name, "its writer has seen another chain of members than the store shows")
+        }
+        guard header.epoch == state.epoch(at: position.number) else {
+            throw SyncError.damaged(name, "it is sealed with a key of another time")
+        }
     }
 
     /// Whether this member has founded the group.

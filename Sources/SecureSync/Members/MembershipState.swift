@@ -13,7 +13,11 @@ package struct MembershipState: Equatable, Sendable {
     /// How many objects were applied, void ones included.
     package private(set) var count: UInt64 = 0
     /// The hash of all of them.
-    package private(set) var last = Data(count: hashCount)
+    package var last: Data { hashes.last ?? Data(count: Self.hashCount) }
+    /// After each object, the hash of all up to it.
+    private var hashes: [Data] = []
+    /// The epoch after each object.
+    private var epochs: [UInt64] = []
     /// The places that hold no valid entry: a sign that a stranger can write into the store.
     package private(set) var void: [UInt64] = []
     /// The last place with an entry: what follows it is void, and no member's hash covers it yet.
@@ -27,8 +31,10 @@ package struct MembershipState: Equatable, Sendable {
     private var origins: [MemberID: Origin] = [:]
     /// Those that are gone, and the last batch of each that counts.
     package private(set) var removed: [MemberID: LogHead] = [:]
-    /// The last snapshot of each that is gone that may count: one that it has made since does not.
-    package private(set) var lastSnapshots: [MemberID: UInt64] = [:]
+    /// The newest snapshot when each that is gone went: what it has made since does not count.
+    package private(set) var lastSnapshots: [MemberID: SnapshotPin] = [:]
+    /// The snapshots from which the group has gone on after removals, with the keys of later ones.
+    package private(set) var pins: [Pin] = []
     /// Invitations that were used up, or whose maker is gone.
     private var spent: Set<MemberID> = []
     package private(set) var epoch: UInt64 = 0
@@ -39,6 +45,12 @@ package struct MembershipState: Equatable, Sendable {
     /// Whether someone who is no member knows the key: a device that has left, or whoever has an
     /// invitation that was used up.
     package private(set) var needsRotation = false
+
+    /// A snapshot, and the first epoch of those after it.
+    package struct Pin: Hashable, Sendable {
+        package var snapshot: SnapshotPin
+        package var epoch: UInt64
+    }
 
     struct WrappedKey: Equatable, Sendable {
         var epoch: UInt64
@@ -93,17 +105,43 @@ package struct MembershipState: Equatable, Sendable {
 
     func wrappedKey(for member: MemberID) -> WrappedKey? { wrapped[member] }
 
+    /// The last entry, which the next batches and manifests name.
+    package var position: ChainPosition {
+        let number = lastEntry
+        return ChainPosition(
+            number: number,
+            hash: number == 0 ? Data(count: Self.hashCount) : hashes[Int(number) - 1])
+    }
+
+    /// The hash of all objects up to this number; nil if it was not read.
+    func hash(at number: UInt64) -> Data? {
+        number > 0 && number <= count ? hashes[Int(number) - 1] : nil
+    }
+
+    /// The newest epoch after this number of objects.
+    func epoch(at number: UInt64) -> UInt64? {
+        number > 0 && number <= count ? epochs[Int(number) - 1] : nil
+    }
+
     static func hash(of bytes: Data) -> Data { Data(SHA256.hash(data: bytes)) }
 
     // MARK: - Objects
+
+    /// Stands for an object that is too large to be an entry, and is not read.
+    static let tooLarge = hash(of: Data())
+
+    /// What is kept of an object that was found to be void: of all but a small one its hash.
+    static func shortened(_ object: Data) -> Data {
+        object.count > 4096 ? hash(of: object) : object
+    }
 
     /// What a member keeps of an object that it reads: of one that cannot be an entry its hash.
     ///
     /// Also of one that is as long as a hash: otherwise the hash of an entry in its place would
     /// hide the entry from some, and let the chain go on.
     static func kept(of object: Data) -> Data {
-        let isPossible = (ChainEntry.signatureCount...ChainEntry.longest).contains(object.count)
-        return isPossible ? object : hash(of: object)
+        if object.count > ChainEntry.longest { return tooLarge }
+        return object.count >= ChainEntry.signatureCount ? object : hash(of: object)
     }
 
     /// Applies the next object of the chain, or skips it if it is void.
@@ -134,7 +172,8 @@ package struct MembershipState: Equatable, Sendable {
 
     private mutating func skip(_ hash: Data) {
         count += 1
-        last = Self.hash(of: last + hash)
+        hashes.append(Self.hash(of: last + hash))
+        epochs.append(epoch)
         void.append(count)
     }
 
@@ -148,7 +187,8 @@ package struct MembershipState: Equatable, Sendable {
         next.count += 1
         // Of the whole chain: if it were of this object alone, an entry could be hidden before one
         // whose author the reader does not know, and the entry after that one would fit again.
-        next.last = Self.hash(of: last + Self.hash(of: bytes))
+        next.hashes.append(Self.hash(of: last + Self.hash(of: bytes)))
+        next.epochs.append(next.epoch)
         self = next
     }
 
@@ -220,6 +260,7 @@ extension MembershipState {
             }
             depart(head, snapshot)
             try rotate(keys)
+            if snapshot.number > 0 { pins.append(Pin(snapshot: snapshot, epoch: epoch)) }
         case .rotate(let keys): try rotate(keys)
         case .leave(let head, let snapshot):
             guard head.member == author.id else { throw Refusal("a member only leaves itself") }
@@ -276,7 +317,7 @@ extension MembershipState {
             author: entry.author, number: entry.number, previous: entry.previous)
     }
 
-    private mutating func depart(_ head: LogHead, _ snapshot: UInt64) {
+    private mutating func depart(_ head: LogHead, _ snapshot: SnapshotPin) {
         lastSnapshots[head.member] = snapshot
         let remaining = Set(active(without: head.member).map(\.id))
         spent.formUnion(active.map(\.id).filter { !remaining.contains($0) && $0 != head.member })

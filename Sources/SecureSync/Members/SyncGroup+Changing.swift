@@ -60,9 +60,9 @@ extension SyncGroup {
         return invitation
     }
 
-    /// Removes another member, whose batches count up to `head` and whose snapshots up to
-    /// `snapshot`, and gives the others a new key.
-    package func remove(_ head: LogHead, snapshot: UInt64 = 0) async throws {
+    /// Removes another member, whose batches count up to `head`, and gives the others a new key,
+    /// under which the snapshots after `snapshot` are.
+    package func remove(_ head: LogHead, snapshot: SnapshotPin = .none) async throws {
         try await refresh()
         try await append { group in
             guard group.state.member(head.member) == nil || group.state.isActive(head.member) else {
@@ -90,13 +90,21 @@ extension SyncGroup {
     }
 
     /// Ends this device's membership; its batches count up to `head`.
-    package func leave(_ head: LogHead, snapshot: UInt64 = 0) async throws {
+    package func leave(_ head: LogHead, snapshot: SnapshotPin = .none) async throws {
         try await refresh()
         try await append { _ in .leave(head, snapshot: snapshot) }
     }
 
-    /// Adds the member that this copy of a file goes on as.
-    package func fork(after head: LogHead) async throws -> MemberID {
+    /// Adds the member that this file goes on as, after the batch of its log.
+    ///
+    /// - Parameters:
+    ///   - head: The last batch that the file has sent.
+    ///   - snapshot: Not nil if the member that it was leaves: the newest snapshot.
+    /// - Returns: The new member.
+    /// - Throws: ``SyncError``; the errors of the key store.
+    package func fork(
+        after head: LogHead, leaving snapshot: SnapshotPin? = nil
+    ) async throws -> MemberID {
         try await refresh()
         let keys = MemberKeys.random()
         try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
@@ -109,6 +117,7 @@ extension SyncGroup {
                 device, key: try epoch.wrapped(for: device.id, device.keys, group: group.id),
                 after: head)
         }
+        if let snapshot { try await append { _ in .leave(head, snapshot: snapshot) } }
         (member, memberKeys) = (keys.id, keys)
         return keys.id
     }

@@ -18,8 +18,13 @@ extension SyncGroup {
     /// - Throws: ``SyncError/groupHasMoved`` if it is in another store; the store's errors.
     func successor() async throws -> Successor? {
         var isElsewhere = false
-        for (_, bytes) in candidates.sorted(by: { $0.key < $1.key }) {
-            guard let next = counting(bytes) else { continue }
+        let void = void
+        for name in candidates where !void.contains(name) {
+            guard let bytes = try await store.read(name) else { continue }
+            guard let next = counting(bytes) else {
+                void.insert(name, size: bytes.count)
+                continue
+            }
             if try await Self.isThere(next, in: store) { return next }
             isElsewhere = true
         }
@@ -47,17 +52,13 @@ extension SyncGroup {
         return Successor(id: entry.group, entry: bytes)
     }
 
-    /// Reads what is under the names of successors.
-    ///
-    /// A store that was put back to an older state may have others under the same names.
-    func readCandidates(_ names: [String]) async throws {
+    /// Notes what may name a successor, of what the store has listed.
+    func noteCandidates(_ objects: [SyncObject]) {
         let prefix = SyncNames.successors(group: id)
-        var found: [UInt64: Data] = [:]
-        for number in names.compactMap({ SyncNames.number(of: $0, after: prefix) }) {
-            let bytes = try await store.read(SyncNames.successor(group: id, number: number))
-            found[number] = bytes
-        }
-        candidates = found
+        candidates = objects.filter { object in
+            SyncNames.number(of: object.name, after: prefix) != nil
+                && object.size <= ChainEntry.longest
+        }.map(\.name)
     }
 
     /// Creates the chain of a group with the devices of this one and its codes for recovery, in a

@@ -14,8 +14,10 @@ package actor SyncGroup {
     /// The entries of the chain that were read, from the first.
     package internal(set) var entries: [Data]
     private var epochKeys: [UInt64: EpochKey] = [:]
-    /// What the store shows under the names of successors.
-    var candidates: [UInt64: Data] = [:]
+    /// What the store lists under the names of successors, of an entry's size.
+    var candidates: [String] = []
+    /// What counts for nobody, as long as the chain has so many objects.
+    private var known: (count: UInt64, void: VoidObjects) = (0, VoidObjects())
 
     init(
         _ id: Data, _ keys: MemberKeys, in store: any SyncObjectStore, keyStore: any KeyStore,
@@ -65,13 +67,34 @@ package actor SyncGroup {
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
-        if state.count - state.lastEntry <= Self.fewVoid { try await readVoidAgain() }
+        let listed = try await list()
+        if state.count - state.lastEntry <= Self.fewVoid { try await readVoidAgain(listed) }
         do {
-            try await readOn()
+            try await readOn(listed)
         } catch let error as SyncError where !error.isTransient {
-            guard try await readVoidAgain() else { throw error }
-            try await readOn()
+            guard try await readVoidAgain(listed) else { throw error }
+            try await readOn(try await list())
         }
+    }
+
+    /// The objects from the last entry on, by their numbers, with their sizes.
+    private func list() async throws -> [UInt64: Int] {
+        let prefix = SyncNames.chain(group: id)
+        let last = state.lastEntry
+        let objects = try await store.listAll(
+            prefix, after: last < 2 ? nil : SyncNames.chainEntry(group: id, number: last - 1))
+        noteCandidates(objects)
+        return Dictionary(
+            objects.compactMap { object in
+                SyncNames.number(of: object.name, after: prefix).map { ($0, object.size) }
+            }, uniquingKeysWith: { $1 })
+    }
+
+    /// What is kept of an object of the chain; nil if there is none.
+    private func readObject(_ number: UInt64, size: Int?) async throws -> Data? {
+        if let size, size > ChainEntry.longest { return MembershipState.tooLarge }
+        return try await store.read(SyncNames.chainEntry(group: id, number: number))
+            .map(MembershipState.kept)
     }
 
     /// Of so many void places at the end it is looked each time whether they still are: strangers
@@ -83,14 +106,13 @@ package actor SyncGroup {
     ///
     /// - Returns: Whether there were some.
     @discardableResult
-    private func readVoidAgain() async throws -> Bool {
+    private func readVoidAgain(_ listed: [UInt64: Int]) async throws -> Bool {
         let (known, number) = (entries, state.lastEntry)
         guard number > 0 else { return false }
         for index in Int(number)..<known.count {
-            let name = SyncNames.chainEntry(group: id, number: UInt64(index + 1))
-            if let bytes = try await store.read(name),
-                MembershipState.kept(of: bytes) == known[index]
-            {
+            let number = UInt64(index + 1)
+            let bytes = try await readObject(number, size: listed[number])
+            if let bytes, bytes == known[index] || MembershipState.hash(of: bytes) == known[index] {
                 continue
             }
             // Another call may have read on.
@@ -103,31 +125,23 @@ package actor SyncGroup {
         return false
     }
 
-    private func readOn() async throws {
-        let prefix = SyncNames.chain(group: id)
+    private func readOn(_ listed: [UInt64: Int]) async throws {
         let known = state.count
-        let names = try await store.listAll(
-            prefix,
-            after: known < 2 ? nil : SyncNames.chainEntry(group: id, number: known - 1))
-        try await readCandidates(names.map(\.name))
-        let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
-        guard known == 0 || numbers.first == known else {
-            let all = try await store.listNumbers(prefix)
+        guard known == 0 || listed[known] != nil else {
+            let all = try await store.listNumbers(SyncNames.chain(group: id))
             throw SyncError.storeHasForgotten(
                 .chain, have: known, found: all.last { $0 < known } ?? 0)
         }
         // Entries are never removed, and each is created after the one before: a list that lacks
         // one in the middle was made in the meantime, but reading has to find it.
-        while let newest = numbers.last, state.count < newest {
+        while let newest = listed.keys.max(), state.count < newest {
             let number = state.count + 1
-            guard
-                let bytes = try await store.read(SyncNames.chainEntry(group: id, number: number))
-            else {
+            guard let bytes = try await readObject(number, size: listed[number]) else {
                 throw SyncError.storeHasForgotten(.chain, have: newest, found: number - 1)
             }
             // Another call may have applied it during the reading.
             if number == state.count + 1 {
-                try Self.take(MembershipState.kept(of: bytes), id, &state, &entries)
+                try Self.take(bytes, id, &state, &entries)
             }
         }
     }
@@ -138,7 +152,8 @@ package actor SyncGroup {
         let name = SyncNames.chainEntry(group: id, number: state.count + 1)
         do {
             try state.follow(bytes)
-            entries.append(bytes)
+            let isVoid = state.void.last == state.count
+            entries.append(isVoid ? MembershipState.shortened(bytes) : bytes)
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch let refusal as MembershipState.Refusal {
@@ -147,6 +162,12 @@ package actor SyncGroup {
             throw SyncError.newerFormat(name)
         }
         guard state.group == id else { throw SyncError.damaged(name, "it is of another group") }
+    }
+
+    /// What was found to count for nobody, with the chain as it is.
+    var void: VoidObjects {
+        if known.count != state.count { known = (state.count, VoidObjects()) }
+        return known.void
     }
 
     // MARK: - Keys
@@ -185,8 +206,7 @@ package actor SyncGroup {
         for number in 1...max(1, state.epoch) {
             if let key = try epochKey(number) { keys[number] = key.key }
         }
-        return GroupKeys(
-            group: id, own: memberKeys, state: state, keys: keys)
+        return GroupKeys(group: id, own: memberKeys, state: state, keys: keys, void: void)
     }
 
     /// The name of a member's device.

@@ -252,7 +252,13 @@ final class MergedTable {
 extension SecureStorageError {
     /// Whether a row was refused for what it is, or for what others are.
     var isRefusal: Bool {
+        switch resultCode?.primary {
         // A wrong type for the INTEGER PRIMARY KEY is a mismatch.
-        isConstraintViolation || resultCode?.primary == .mismatch
+        case .constraint, .mismatch: true
+        // An index, a CHECK or a trigger computes something that fails for the row's values, such
+        // as a function of JSON for a text that is none.
+        case .error, .tooBig: true
+        default: false
+        }
     }
 }

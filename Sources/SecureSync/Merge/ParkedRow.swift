@@ -6,7 +6,8 @@ package import SecureStorage
 package enum Standing: Int64, Sendable, Comparable {
     /// Dead, or never heard of.
     case absent = -1
-    /// The table does not take it: a CHECK that columns of two members break together.
+    /// The table does not take it: a CHECK that columns of two members break together, or an index
+    /// or a trigger that fails for its values.
     case refused = 0
     /// A row that it refers to is not there.
     case orphan = 1

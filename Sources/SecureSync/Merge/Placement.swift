@@ -46,9 +46,9 @@ struct Placement {
     private func probe() throws -> [Settlement.Row] {
         try settlement.rows.all.filter { row in
             let table = settlement.tables[row.id.table]
-            guard table.shape.hasChecks, let values = row.values, row.shown != values,
+            guard table.shape.mayRefuseRows, let values = row.values, row.shown != values,
                 [.orphan, .duplicate, .waiting].contains(row.standing),
-                // Not for the same values again, unless a migration may have brought a CHECK.
+                // Not for the same values again, unless a migration may have changed the table.
                 row.isStale || row.parkedValues != values
                     || (row.parkedStanding ?? .absent) < .orphan
             else { return false }

@@ -186,7 +186,8 @@ extension CBORReader {
         let (member, number) = (try member(), try unsigned())
         // It is stored as an `Int64`, and every batch and snapshot has a number from 1.
         guard SyncNames.isValid(number) else { throw CBORError("a number is out of range") }
-        return LogHead(member: member, number: number, hash: Data(try data(count: 8)))
+        return LogHead(
+            member: member, number: number, hash: Data(try data(count: LogHead.mentionCount)))
     }
 
     fileprivate mutating func member() throws -> MemberID {

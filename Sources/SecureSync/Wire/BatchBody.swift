@@ -6,7 +6,7 @@ package struct BatchBody: Equatable, Sendable {
     package var time: UInt64
     /// How many migrations the writer's file has.
     package var schema: UInt64
-    /// What the writer has applied of other logs since its batch before; the hashes have 8 bytes.
+    /// What the writer has applied of other logs since its batch before; the hashes have 16 bytes.
     package var heads: [LogHead]
     package var changes: [RowChange]
     /// Whether this batch is the last one of its transaction: all of it is applied as one.
@@ -17,7 +17,7 @@ package struct BatchBody: Equatable, Sendable {
     /// - Parameters:
     ///   - time: As ``time``; what is beyond all stamps becomes the greatest one's.
     ///   - schema: As ``schema``.
-    ///   - heads: Hashes of 8 bytes or more, of which the first 8 are kept.
+    ///   - heads: Hashes of 16 bytes or more, of which the first 16 are kept.
     ///   - changes: At most what `TransactionParts.split` puts into one part.
     ///   - isLast: As ``isLast``.
     package init(
@@ -26,7 +26,9 @@ package struct BatchBody: Equatable, Sendable {
         self.time = min(time, Stamp.greatestTime >> 16)
         self.schema = schema
         self.heads = heads.map {
-            LogHead(member: $0.member, number: $0.number, hash: Data($0.hash.prefix(8)))
+            LogHead(
+                member: $0.member, number: $0.number,
+                hash: Data($0.hash.prefix(LogHead.mentionCount)))
         }
         self.changes = changes
         self.isLast = isLast

@@ -12,10 +12,12 @@ package struct BatchHeader: Equatable, Sendable {
     package var epoch: UInt64
     /// The hash of the one before; zeros before the first.
     package var previous: Data
+    /// The last entry of the chain of members that the writer knows.
+    package var chain: ChainPosition
 
     package init(
         _ kind: SealedKind = .batch, group: Data, member: MemberID, number: UInt64, epoch: UInt64,
-        previous: Data
+        previous: Data, chain: ChainPosition
     ) {
         self.kind = kind
         self.group = group
@@ -23,10 +25,11 @@ package struct BatchHeader: Equatable, Sendable {
         self.number = number
         self.epoch = epoch
         self.previous = previous
+        self.chain = chain
     }
 
     static let version: UInt8 = 1
-    package static let byteCount = 4 + 16 + 16 + 8 + 8 + 32
+    package static let byteCount = 4 + 16 + 16 + 8 + 8 + 32 + 8 + 32
 
     var bytes: Data {
         var bytes = Data(capacity: Self.byteCount)
@@ -34,10 +37,14 @@ package struct BatchHeader: Equatable, Sendable {
         bytes.append(Self.version)
         bytes.append(group)
         bytes.append(member.bytes)
-        for word in [number, epoch] {
+        func append(_ word: UInt64) {
             withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
         }
+        append(number)
+        append(epoch)
         bytes.append(previous)
+        append(chain.number)
+        bytes.append(chain.hash)
         return bytes
     }
 
@@ -63,7 +70,8 @@ package struct BatchHeader: Equatable, Sendable {
         }
         self.init(
             kind, group: Data(bytes[4..<20]), member: member, number: number, epoch: word(44),
-            previous: previous)
+            previous: previous,
+            chain: ChainPosition(number: word(84), hash: Data(bytes[92..<124])))
     }
 }
 

@@ -37,7 +37,7 @@ package struct SealedObject: Equatable, Sendable {
             Data(Padding.padded(content)), table: header.kind.label, column: "body",
             row: row(head))
         let bytes = head + sealed
-        let signature = try sign(message(bytes, header.kind))
+        let signature = try sign(SealedEnvelope.message(bytes, header.kind))
         return SealedObject(header: header, bytes: bytes + signature)
     }
 
@@ -60,8 +60,7 @@ package struct SealedObject: Equatable, Sendable {
     }
 
     package func verify(isValid: (_ signature: Data, _ message: Data) -> Bool) throws {
-        let message = Self.message(signed, header.kind)
-        guard isValid(bytes.suffix(Self.signatureCount), message) else {
+        guard try SealedEnvelope(reading: bytes, header.kind).isSigned(isValid) else {
             throw CBORError("its signature is not valid")
         }
     }
@@ -84,11 +83,6 @@ package struct SealedObject: Equatable, Sendable {
     }
 
     private var signed: Data { bytes.dropLast(Self.signatureCount) }
-
-    /// What is signed: a name of its own, so that no other signature of the key fits, and the hash.
-    private static func message(_ bytes: Data, _ kind: SealedKind) -> Data {
-        Data(kind.label.utf8) + Data(SHA256.hash(data: bytes))
-    }
 
     /// What the seal is bound to: the whole header.
     private static func row(_ header: Data) -> RowIdentity { .text(header.base64EncodedString()) }

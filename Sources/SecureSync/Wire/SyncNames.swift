@@ -27,8 +27,32 @@ package enum SyncNames {
     package static func successors(group: Data) -> String { chain(group: group) + "n" }
 
     /// Batch `number` of a member's log.
-    package static func batch(group: Data, member: MemberID, number: UInt64) -> String {
-        log(group: group, member: member) + digits(number)
+    ///
+    /// - Parameters:
+    ///   - group: The group's 16 bytes.
+    ///   - member: Whose log it is.
+    ///   - number: From 1.
+    ///   - attempt: How many names of the number a stranger has taken before.
+    /// - Returns: The object's name.
+    package static func batch(
+        group: Data, member: MemberID, number: UInt64, attempt: UInt64 = 0
+    ) -> String {
+        log(group: group, member: member) + digits(number) + (attempt == 0 ? "" : ".\(attempt)")
+    }
+
+    /// Returns the number of a batch, and the try, of a name in the log that begins with `prefix`;
+    /// nil for another name.
+    package static func batch(
+        of name: String, after prefix: String
+    ) -> (number: UInt64, attempt: UInt64)? {
+        let parts = name.split(
+            separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let number = number(of: String(parts[0]), after: prefix) else { return nil }
+        guard parts.count == 2 else { return (number, 0) }
+        guard let attempt = UInt64(parts[1]), attempt > 0, parts[1] == "\(attempt)" else {
+            return nil
+        }
+        return (number, attempt)
     }
 
     /// The beginning of the names of a member's batches.

@@ -133,7 +133,7 @@ struct CaptureTests {
         let shapes = try file.capture.shapes(in: file.db)
         check(shapes.map(\.name), equals: ["list", "Item"])
         check(shapes[0].uniques, equals: [.init(columns: ["name"], collations: ["NOCASE"])])
-        check(shapes[0].hasChecks)
+        check(shapes[0].mayRefuseRows)
         check(shapes[1].key, equals: ["list", "n"])
         check(shapes[1].groups, equals: [["text"]])
         check(shapes[1].uniques, equals: [])
@@ -142,7 +142,7 @@ struct CaptureTests {
             equals: [
                 .init(columns: ["list"], parent: "list", parentColumns: ["id"], onDelete: "CASCADE")
             ])
-        check(shapes[1].hasChecks)
+        check(shapes[1].mayRefuseRows)
         check(shapes[1].columnNumbers, equals: ["text": 0])
     }
 

@@ -113,7 +113,8 @@ def body(b):
 
 def header(v):
     return (b"SSB\1" + bytes.fromhex(v["group"]) + bytes.fromhex(v["member"])
-            + struct.pack(">QQ", v["number"], v["epoch"]) + bytes.fromhex(v["previous"]))
+            + struct.pack(">QQ", v["number"], v["epoch"]) + bytes.fromhex(v["previous"])
+            + struct.pack(">Q", v["chain"][0]) + bytes.fromhex(v["chain"][1]))
 
 
 def batch(v, signing):
@@ -127,7 +128,7 @@ def batch(v, signing):
 
 def read(v):
     data = bytes.fromhex(v["batch"])
-    head, sealed, signature = data[:84], data[84:-64], data[-64:]
+    head, sealed, signature = data[:124], data[124:-64], data[-64:]
     signer = Ed25519PublicKey.from_public_bytes(bytes.fromhex(v["signer"]))
     signer.verify(signature, PLACE.encode() + hashlib.sha256(head + sealed).digest())
     number, epoch = struct.unpack(">QQ", head[36:52])
@@ -166,7 +167,8 @@ def read(v):
         changes.append(change)
     return dict(
         group=head[4:20].hex(), member=head[20:36].hex(), number=number, epoch=epoch,
-        previous=head[52:].hex(), encoded=encoded.hex(), time=time, schema=schema, isLast=last,
+        previous=head[52:84].hex(), chain=[struct.unpack(">Q", head[84:92])[0], head[92:].hex()],
+        encoded=encoded.hex(), time=time, schema=schema, isLast=last,
         heads=[[m.hex(), n, h.hex()] for m, n, h in heads], changes=changes)
 
 
@@ -206,7 +208,7 @@ def vectors():
     bodies = [
         dict(time=0, schema=0, isLast=True, heads=[], changes=[]),
         dict(time=base, schema=3, isLast=True,
-             heads=[[writers[1], 7, some("head", 8)], [writers[2], 2**63 - 1, "00" * 8]], changes=[all_values]),
+             heads=[[writers[1], 7, some("head", 16)], [writers[2], 2**63 - 1, "00" * 16]], changes=[all_values]),
     ]
     for index in range(10):
         bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, heads=[],
@@ -215,7 +217,8 @@ def vectors():
     for index, b in enumerate(bodies):
         signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(some("signing", 32)))
         v = dict(b, group=some("group", 16), member=writers[0], number=index + 1, epoch=1 + index // 4,
-                 previous=previous, key=some(f"epoch {1 + index // 4}", 32), encoded=body(b).hex())
+                 previous=previous, chain=[2 + index // 3, some(f"chain {2 + index // 3}", 32)],
+                 key=some(f"epoch {1 + index // 4}", 32), encoded=body(b).hex())
         v["signer"] = signing.public_key().public_bytes(
             serialization.Encoding.Raw, serialization.PublicFormat.Raw).hex()
         v["batch"] = batch(v, signing).hex()

@@ -13,9 +13,9 @@ struct BatchBodyTests {
         var written = body(BatchSamples.rows)
         written.isLast = false
         written.heads = [
-            LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...8)),
+            LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...16)),
             LogHead(
-                member: BatchSamples.members[2], number: UInt64(Int64.max), hash: Data(2...9)),
+                member: BatchSamples.members[2], number: UInt64(Int64.max), hash: Data(2...17)),
         ]
         try check(BatchBody(decoding: written.encoded()), equals: written)
         let empty = body([])
@@ -50,15 +50,15 @@ struct BatchBodyTests {
         }
     }
 
-    @Test func `heads keep eight bytes of a hash`() {
+    @Test func `heads keep sixteen bytes of a hash`() {
         let head = LogHead(member: BatchSamples.members[1], number: 1, hash: Data(1...32))
         let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
-        check(body.heads.map(\.hash), equals: [Data(1...8)])
+        check(body.heads.map(\.hash), equals: [Data(1...16)])
     }
 
     @Test(arguments: [0, 1 << 63, UInt64.max])
     func `a head with a number that no batch has is refused`(_ number: UInt64) {
-        let head = LogHead(member: BatchSamples.members[1], number: number, hash: Data(1...8))
+        let head = LogHead(member: BatchSamples.members[1], number: number, hash: Data(1...16))
         let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
         #expect(throws: CBORError.self) { try BatchBody(decoding: body.encoded()) }
     }

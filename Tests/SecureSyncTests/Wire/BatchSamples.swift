@@ -11,6 +11,8 @@ enum BatchSamples {
     static let group = Data(1...16)
     static let members = (0..<3).compactMap { MemberID(Array(repeating: UInt8($0 + 1), count: 16)) }
 
+    static let chain = ChainPosition(number: 5, hash: Data(repeating: 9, count: 32))
+
     static func stamp(_ milliseconds: UInt64, _ member: Int = 0, counter: UInt64 = 0) -> Stamp {
         Stamp(time: Stamp.time(milliseconds: milliseconds) + counter, member: members[member])
     }
@@ -18,7 +20,7 @@ enum BatchSamples {
     static func header(_ number: UInt64 = 1) -> BatchHeader {
         BatchHeader(
             group: group, member: members[0], number: number, epoch: 1,
-            previous: Data(repeating: number == 1 ? 0 : 7, count: 32))
+            previous: Data(repeating: number == 1 ? 0 : 7, count: 32), chain: chain)
     }
 
     static func body(_ changes: [RowChange], isLast: Bool = true) -> BatchBody {

@@ -10,6 +10,7 @@ struct BatchVector: Codable {
     var number: UInt64
     var epoch: UInt64
     var previous: String
+    var chain: Position
     var time: UInt64
     var schema: UInt64
     var isLast: Bool
@@ -23,7 +24,8 @@ struct BatchVector: Codable {
     private var bytes: String?
 
     private enum CodingKeys: String, CodingKey {
-        case group, member, number, epoch, previous, time, schema, isLast, heads, changes, encoded
+        case group, member, number, epoch, previous, chain, time, schema, isLast, heads, changes,
+            encoded
         case key
         case signerKey = "signer"
         case bytes = "batch"
@@ -82,6 +84,28 @@ struct BatchVector: Codable {
         }
     }
 
+    /// Number and hash of an entry of the chain.
+    struct Position: Codable {
+        var number: UInt64
+        var hash: String
+
+        init(from decoder: any Decoder) throws {
+            var items = try decoder.unkeyedContainer()
+            number = try items.decode(UInt64.self)
+            hash = try items.decode(String.self)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var items = encoder.unkeyedContainer()
+            try items.encode(number)
+            try items.encode(hash)
+        }
+
+        func position() throws -> ChainPosition {
+            ChainPosition(number: number, hash: Data(try Hex.bytes(hash)))
+        }
+    }
+
     /// Member, number and hash.
     struct Head: Codable {
         var member: String
@@ -108,7 +132,7 @@ extension BatchVector {
     func header() throws -> BatchHeader {
         BatchHeader(
             group: Data(try Hex.bytes(group)), member: try Hex.member(member), number: number,
-            epoch: epoch, previous: Data(try Hex.bytes(previous)))
+            epoch: epoch, previous: Data(try Hex.bytes(previous)), chain: try chain.position())
     }
 
     func dataKey() throws -> DataEncryptionKey {

@@ -37,7 +37,7 @@ struct SyncHostileMemberTests {
                 isLast: true),
             BatchHeader(
                 group: keys.group, member: member, number: last.header.number + 1,
-                epoch: keys.currentEpoch, previous: last.hash),
+                epoch: keys.currentEpoch, previous: last.hash, chain: keys.position),
             key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
         let name = SyncNames.batch(
             group: keys.group, member: member, number: batch.header.number)
@@ -87,7 +87,7 @@ struct SyncHostileMemberTests {
     ) async throws {
         let before = try anna.rows()
         for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
-            let head = LogHead(member: member, number: number, hash: Data(count: 8))
+            let head = LogHead(member: member, number: number, hash: Data(count: 16))
             let name = try await send(
                 [try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000))],
                 heads: [head])

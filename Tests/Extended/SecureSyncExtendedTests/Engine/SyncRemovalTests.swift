@@ -135,7 +135,7 @@ struct SyncRemovalTests {
                     isLast: true),
                 BatchHeader(
                     group: keys.group, member: group.ruthID, number: number,
-                    epoch: keys.currentEpoch, previous: previous),
+                    epoch: keys.currentEpoch, previous: previous, chain: keys.position),
                 key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
             previous = batch.hash
             let name = SyncNames.batch(
@@ -159,7 +159,7 @@ struct SyncRemovalTests {
                 manifest.encoded(),
                 BatchHeader(
                     .snapshot, group: keys.group, member: group.ruthID, number: number,
-                    epoch: keys.currentEpoch, previous: before.hash),
+                    epoch: keys.currentEpoch, previous: before.hash, chain: keys.position),
                 key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
             let name = SyncNames.snapshot(group: keys.group, number: number)
             check(objects.create(name, object.bytes))

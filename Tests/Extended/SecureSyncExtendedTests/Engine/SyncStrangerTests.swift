@@ -20,77 +20,92 @@ struct SyncStrangerTests {
         try device.queue.read { try $0.strings("SELECT id FROM parent ORDER BY id") }
     }
 
-    /// Puts garbage at a number of the device's log, as many after its last batch.
-    private func putGarbage(into device: WorldDevice, after: UInt64 = 1) throws {
+    private func log(of device: WorldDevice) throws -> (group: Data, member: MemberID) {
         let file = try SyncedFile(device.queue)
         let group = try require(SyncNames.group(of: require(file.group) + "/"))
         let id = try require(SyncNames.group(of: require(file.member) + "/"))
-        let member = try require(MemberID(id))
+        return (group, try require(MemberID(id)))
+    }
+
+    /// Puts garbage at a number of the device's log, as many after its last batch.
+    private func putGarbage(
+        into device: WorldDevice, after: UInt64 = 1, attempt: UInt64 = 0, size: Int = 7
+    ) throws {
+        let (group, member) = try log(of: device)
         let log = SyncNames.log(group: group, member: member)
         let last = objects.names.compactMap { SyncNames.number(of: $0, after: log) }.max() ?? 0
-        let name = SyncNames.batch(group: group, member: member, number: last + after)
-        check(objects.create(name, Data("garbage".utf8)))
+        let name = SyncNames.batch(
+            group: group, member: member, number: last + after, attempt: attempt)
+        check(objects.create(name, Data(count: size)))
     }
 
-    private func expectDamage(_ device: WorldDevice) async throws {
-        let error = await #expect(throws: SyncError.self) { try await device.engine.syncOnce() }
-        guard case .damaged = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+    private func putGarbage(under name: (Data) -> String, in device: WorldDevice) throws {
+        check(objects.create(name(try log(of: device).group), Data("garbage".utf8)))
     }
 
-    @Test func `a device alone does not become another one, and a reset lets it go on`()
-        async throws
-    {
-        let phone = try await WorldDevice.group(["phone"], in: objects)[0]
-        try await phone.write("INSERT INTO parent VALUES ('a', 1, NULL)")
-        try await phone.engine.syncOnce()
-        try putGarbage(into: phone)
-        try await expectDamage(phone)
-        try await phone.write("INSERT INTO parent VALUES ('b', 1, NULL)")
-        try await expectDamage(phone)
-        try await check(phone.engine.members().count, equals: 1)
-        try await phone.engine.reset()
-        try await phone.write("INSERT INTO parent VALUES ('c', 1, NULL)")
-        try await phone.engine.syncOnce()
-        let laptop = try WorldDevice("laptop", objects)
-        try await laptop.join(phone)
-        try check(parents(laptop), equals: ["a", "b", "c"])
-        try await check(laptop.engine.members().count, equals: 2)
-    }
-
-    @Test
-    func `devices whose logs are all taken go on receiving, and one reset brings them together`()
-        async throws
-    {
-        let devices = try await WorldDevice.group(["phone", "laptop", "desk"], in: objects)
-        try await settle(devices)
-        for device in devices[..<2] { try putGarbage(into: device) }
+    /// What the members write reaches all of them, and a newcomer.
+    private func expectAllIsWell(_ devices: [WorldDevice]) async throws {
         for device in devices {
             try await device.write("INSERT INTO parent VALUES ('\(device.name)', 1, NULL)")
         }
-        // The others' logs wait for it, and its own is sent.
-        try await expectDamage(devices[2])
-        for device in devices[..<2] {
-            try await expectDamage(device)
-            try check(parents(device), equals: ["desk", device.name])
-        }
-        try putGarbage(into: devices[2])
-        try await expectDamage(devices[2])
-        try await devices[1].engine.reset()
         try await settle(devices)
-        for device in devices { try check(parents(device), equals: ["desk", "laptop", "phone"]) }
-        try await check(devices[0].engine.members().count, equals: 3)
+        let guest = try WorldDevice("newcomer", objects)
+        try await guest.join(devices[0])
+        try await settle(devices + [guest])
+        for device in devices + [guest] {
+            try check(parents(device), equals: devices.map(\.name).sorted())
+            try await check(device.engine.members().count, equals: devices.count + 1)
+            try await check(device.engine.verify().isSound)
+        }
     }
 
-    @Test func `an object far beyond a log's end does not stop its member`() async throws {
-        let phone = try await WorldDevice.group(["phone"], in: objects)[0]
-        try putGarbage(into: phone, after: 1000)
-        for name in ["a", "b"] {
-            try await phone.write("INSERT INTO parent VALUES ('\(name)', 1, NULL)")
-            try await phone.engine.syncOnce()
+    @Test(arguments: [1, 2, 5, 1000] as [UInt64])
+    func `garbage at or after the end of every log stops nobody`(_ after: UInt64) async throws {
+        let devices = try await WorldDevice.group(["desk", "laptop", "phone"], in: objects)
+        try await settle(devices)
+        for device in devices { try putGarbage(into: device, after: after) }
+        try await expectAllIsWell(devices)
+    }
+
+    @Test func `a number of which many names are taken goes under the next one`() async throws {
+        let devices = try await WorldDevice.group(["desk", "phone"], in: objects)
+        try await settle(devices)
+        for device in devices {
+            try putGarbage(into: device, size: SealedObject.longest + 1)
+            for attempt in 1...11 as ClosedRange<UInt64> {
+                // Its own number has changed the last one.
+                try putGarbage(into: device, after: 0, attempt: attempt)
+            }
         }
+        try await expectAllIsWell(devices)
+        let (group, member) = try log(of: devices[0])
+        let log = SyncNames.log(group: group, member: member)
+        check(objects.names.contains { SyncNames.batch(of: $0, after: log)?.attempt == 12 })
+    }
+
+    @Test func `garbage in the log of a member that was removed stops nobody`() async throws {
+        let devices = try await WorldDevice.group(["desk", "phone", "tablet"], in: objects)
+        try await settle(devices)
+        let tablet = try require(
+            await devices[0].engine.members().first { $0.name == "tablet" })
+        try await devices[0].engine.remove(tablet)
+        for after in 1...3 as ClosedRange<UInt64> {
+            try putGarbage(into: devices[2], after: after == 1 ? 1 : 2)
+        }
+        try await expectAllIsWell([devices[0], devices[1]])
+    }
+
+    @Test func `garbage as the next snapshots, entries and successors stops nobody`() async throws {
+        let devices = try await WorldDevice.group(["desk", "phone"], in: objects)
+        try await settle(devices)
+        for number in 3...8 as ClosedRange<UInt64> {
+            try putGarbage(under: { SyncNames.snapshot(group: $0, number: number) }, in: devices[0])
+            try putGarbage(
+                under: { SyncNames.chainEntry(group: $0, number: number + 2) }, in: devices[0])
+            try putGarbage(
+                under: { SyncNames.successor(group: $0, number: number) }, in: devices[0])
+        }
+        try await expectAllIsWell(devices)
     }
 
     @Test func `a device whose log has not begun does not become another one`() async throws {
@@ -100,10 +115,8 @@ struct SyncStrangerTests {
         try await laptop.engine.join(
             try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
         try putGarbage(into: laptop)
-        try await expectDamage(laptop)
+        try await settle([laptop, phone])
         try await check(laptop.engine.members().count, equals: 2)
-        try await laptop.engine.reset()
-        try await settle([phone, laptop])
         try check(parents(phone), equals: ["a"])
     }
 }

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import SecureStorage
+
+/// One member's log in the store, where strangers may have put something under its names: of the
+/// objects with a number, the first that the member has signed is its batch.
+///
+/// A name that is taken by something else costs its writer one more try, and its readers nothing.
+struct MemberLog: Sendable {
+    let store: any SyncObjectStore
+    let keys: GroupKeys
+    let member: MemberID
+
+    /// A number that the store lists, and the tries under which it has an object of a batch's size.
+    struct Place: Equatable, Sendable {
+        var number: UInt64
+        var tries: [UInt64]
+    }
+
+    /// What the store has under a number.
+    enum Found {
+        case batch(Data, name: String)
+        /// Nothing that the member has signed.
+        case other(name: String)
+        case nothing
+    }
+
+    static let isOther = "it is not what the log's member has signed"
+
+    /// Lists the numbers from one on.
+    func places(from first: UInt64 = 1) async throws -> [Place] {
+        let prefix = SyncNames.log(group: keys.group, member: member)
+        let after = first < 2 ? nil : name(first - 1)
+        return Self.places(in: try await store.listAll(prefix, after: after), prefix)
+            .filter { $0.number >= first }
+    }
+
+    private static func places(in objects: [SyncObject], _ prefix: String) -> [Place] {
+        var tries: [UInt64: [UInt64]] = [:]
+        for object in objects where object.size <= SealedObject.longest {
+            guard let (number, attempt) = SyncNames.batch(of: object.name, after: prefix) else {
+                continue
+            }
+            tries[number, default: []].append(attempt)
+        }
+        return tries.sorted { $0.key < $1.key }.map { Place(number: $0, tries: $1.sorted()) }
+    }
+
+    /// Reads what the store has under a number that it has listed.
+    ///
+    /// - Throws: ``SyncError/newerFormat(_:)``; the store's errors.
+    func read(_ place: Place) async throws -> Found {
+        var found = Found.nothing
+        for attempt in place.tries {
+            let name = name(place.number, attempt)
+            if !keys.void.contains(name) {
+                guard let bytes = try await store.read(name) else { continue }
+                if isSigned(bytes, place.number) { return .batch(bytes, name: name) }
+                keys.void.insert(name, size: bytes.count)
+            }
+            found = .other(name: name)
+        }
+        return found
+    }
+
+    /// Reads what the store has under a number.
+    ///
+    /// - Throws: ``SyncError/newerFormat(_:)``; the store's errors.
+    func read(_ number: UInt64) async throws -> Found {
+        let name = name(number)
+        // Nearly always it is this one; otherwise the others have to be listed.
+        if let bytes = try await store.read(name), isSigned(bytes, number) {
+            return .batch(bytes, name: name)
+        }
+        let prefix = SyncNames.log(group: keys.group, member: member)
+        guard let place = Self.places(in: try await store.listAll(name), prefix).first else {
+            return .nothing
+        }
+        return try await read(place)
+    }
+
+    /// Whether the store has a batch of this number that the member has signed.
+    func hasBatch(_ number: UInt64) async throws -> Bool {
+        if case .batch = try await read(number) { return true }
+        return false
+    }
+
+    /// Whether one of these numbers has a batch.
+    ///
+    /// After a gap nothing can be read: a few tell whether something is missing, or a stranger has
+    /// put an object there.
+    func hasBatch(in places: some Collection<Place>) async throws -> Bool {
+        for place in places.prefix(4) {
+            if case .batch = try await read(place) { return true }
+        }
+        return false
+    }
+
+    func isSigned(_ bytes: Data, _ number: UInt64) -> Bool {
+        guard let envelope = try? SealedEnvelope(reading: bytes, .batch) else { return false }
+        return envelope.group == keys.group && envelope.member == member
+            && envelope.number == number
+            && envelope.isSigned { keys.isValid($0, for: $1, by: member) }
+    }
+
+    func name(_ number: UInt64, _ attempt: UInt64 = 0) -> String {
+        SyncNames.batch(group: keys.group, member: member, number: number, attempt: attempt)
+    }
+}

@@ -1,0 +1,33 @@
+package import Foundation
+
+/// An entry of the chain of members, and by its hash all objects of the chain before it.
+///
+/// Each batch and each manifest has the last one that its writer knew, so that nobody counts what
+/// was written by a member, or under a key, of another chain (RFC 9420 binds messages to a group's
+/// history in the same way, by its confirmed transcript hash).
+package struct ChainPosition: Hashable, Sendable {
+    /// From 1.
+    package var number: UInt64
+    /// Of all objects up to that one, 32 bytes: see ``MembershipState/last``.
+    package var hash: Data
+
+    package init(number: UInt64, hash: Data) {
+        self.number = number
+        self.hash = hash
+    }
+}
+
+/// A snapshot, by its number and the SHA-256 of its manifest.
+package struct SnapshotPin: Hashable, Sendable {
+    /// From 1; 0 before the first.
+    package var number: UInt64
+    /// 32 bytes; zeros before the first.
+    package var hash: Data
+
+    package init(number: UInt64, hash: Data) {
+        self.number = number
+        self.hash = hash
+    }
+
+    package static let none = SnapshotPin(number: 0, hash: Data(count: 32))
+}

@@ -1,0 +1,46 @@
+internal import Crypto
+package import Foundation
+
+/// What batches, and what manifests, of all versions have in common: where the object belongs, and
+/// that its member has signed it.
+///
+/// So a store cannot pretend that an object is of a version to come.
+package struct SealedEnvelope {
+    let kind: SealedKind
+    let version: UInt8
+    package let group: Data
+    package let member: MemberID
+    package let number: UInt64
+    private let bytes: Data
+
+    static let byteCount = 4 + 16 + 16 + 8
+
+    /// - Throws: `CBORError`.
+    package init(reading bytes: Data, _ kind: SealedKind) throws {
+        let head = [UInt8](bytes.prefix(Self.byteCount))
+        guard head.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
+        guard bytes.count > Self.byteCount + SealedObject.signatureCount, head[3] > 0,
+            let member = MemberID(head[20..<36])
+        else { throw CBORError("it ends too early") }
+        guard bytes.count <= SealedObject.longest else { throw CBORError("it is too large") }
+        number = head[36..<44].reduce(0) { $0 << 8 | UInt64($1) }
+        guard SyncNames.isValid(number) else { throw CBORError("its number is out of range") }
+        (version, group, self.member) = (head[3], Data(head[4..<20]), member)
+        (self.kind, self.bytes) = (kind, bytes)
+    }
+
+    /// Whether the member has signed the object.
+    ///
+    /// - Parameter isValid: Whether a signature is the member's for a message.
+    /// - Returns: Whether the bytes are as they were signed.
+    package func isSigned(_ isValid: (_ signature: Data, _ message: Data) -> Bool) -> Bool {
+        let message = Self.message(bytes.dropLast(SealedObject.signatureCount), kind)
+        return isValid(bytes.suffix(SealedObject.signatureCount), message)
+    }
+
+    /// What is signed: a name of its own, so that no other signature of the key fits, and the hash
+    /// of the bytes before the signature.
+    static func message(_ signed: Data, _ kind: SealedKind) -> Data {
+        Data(kind.label.utf8) + Data(SHA256.hash(data: signed))
+    }
+}
