@@ -175,6 +175,13 @@ struct Failure: Error {
             self.init(
                 "the database has pages of \(size) bytes", hint: "pass --page-size \(size)",
                 .otherFormat)
+        case .keyWithheld(let name):
+            let name = Visible.text(name)
+            self.init(
+                "\"\(name)\" has changed the group's key, and has not given it to this device",
+                hint:
+                    "let an admin remove it with \"securestorage sync remove\", which changes the key "
+                    + "again", .noKey)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",

@@ -57,6 +57,10 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The system lacks HPKE: sync needs iOS 17, macOS 14 or later.
     case needsNewerSystem
 
+    /// The member of this name has changed the group's key, and has not given this device the one
+    /// that the others have; it can read what was sealed before.
+    case keyWithheld(by: String)
+
     /// The store shows less of a log than it has shown before, only up to `found`: it was put back
     /// to an older state, or objects were removed.
     case storeHasForgotten(SyncLog, have: UInt64, found: UInt64)
@@ -92,7 +96,7 @@ extension SyncError {
     /// may repair it, the library may be updated, the other engine may end.
     var mayPass: Bool {
         switch self {
-        case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine: true
+        case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine, .keyWithheld: true
         default: false
         }
     }
@@ -134,6 +138,11 @@ extension SyncError {
         case .damaged, .withheld: true
         default: false
         }
+    }
+
+    var isWithheldKey: Bool {
+        if case .keyWithheld = self { return true }
+        return false
     }
 
     /// Whether the store does not show what it has to have.
@@ -183,6 +192,9 @@ extension SyncError: CustomStringConvertible {
             "the group does not allow it: \(rule)"
         case .needsNewerSystem:
             "this system has no HPKE; sync needs macOS 14, iOS 17, tvOS 17, watchOS 10 or later"
+        case .keyWithheld(let name):
+            "\"\(name)\" has changed the group's key, and has not given it to this device; let an admin "
+                + "remove \"\(name)\", which changes the key again"
         case .storeHasForgotten(let log, let have, let found):
             "the store has forgotten a part of \(log): number \(have) was there, and it shows "
                 + (found == 0 ? "none" : "only the numbers to \(found)")

@@ -43,7 +43,8 @@ struct AdversaryGroup {
         try await anna.engine.createGroup(deviceName: anna.name)
         for guest in [ben, cleo, ruth] {
             try await guest.engine.join(
-                try await anna.engine.invite(.once), deviceName: guest.name, localRows: .discard)
+                try await anna.engine.invite(.once, role: .admin), deviceName: guest.name,
+                localRows: .discard)
             try await guest.engine.syncOnce()
         }
         let ruthID = try await Self.id(of: ruth)
@@ -80,7 +81,8 @@ struct AdversaryGroup {
             try await write(anna, "UPDATE parent SET code = 'after-\(number)-\(mark)'")
         }
         try await dora.engine.join(
-            try await anna.engine.invite(.once), deviceName: dora.name, localRows: .discard)
+            try await anna.engine.invite(.once, role: .admin), deviceName: dora.name,
+            localRows: .discard)
         try await write(ben, "INSERT INTO pair VALUES ('bfl', 2), ('bfr', 2)")
         try await write(anna, "DELETE FROM child")
         try await ben.engine.syncOnce()

@@ -247,7 +247,7 @@ struct SyncWorld {
         let keeps = chance(50)
         if keeps { for _ in 0..<3 { try write(device) } }
         do {
-            let invitation = try await host.engine.invite(.once)
+            let invitation = try await host.engine.invite(.once, role: .admin)
             try await device.engine.join(
                 invitation, deviceName: device.name, localRows: keeps ? .keep : .discard)
             devices.append(device)

@@ -19,7 +19,7 @@ enum JoinFigures {
         let start = ContinuousClock.now
         try await engine.createGroup(deviceName: "founder")
         let time = ContinuousClock.now - start
-        print(try await engine.invite(.once).code)
+        print(try await engine.invite(.once, role: .admin).code)
         FileHandle.standardError.write(
             Data("found \(count) rows: \(time), \(memory()) MiB\n".utf8))
     }

@@ -87,7 +87,7 @@ struct Outbox: Sendable {
             group: place.group, member: place.member, number: head.number + 1,
             epoch: keys.currentEpoch, previous: head.hash, chain: keys.position)
         let batch = try SealedBatch.seal(
-            body, header, key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+            body, header, key: try keys.currentKey(), sign: keys.sign)
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
         try journal.setHead(
             LogHead(member: place.member, number: header.number, hash: batch.hash),

@@ -1,5 +1,14 @@
 internal import Foundation
 
+extension LogHead {
+    /// This one, or what a snapshot from which the group goes on contains of the log.
+    func reaching(_ manifest: SnapshotManifest?) -> LogHead {
+        guard let manifest, let log = manifest.logs[member] else { return self }
+        let last = manifest.declaration.heads[member, default: 0]
+        return last > number ? LogHead(member: member, number: last, hash: log.hash) : self
+    }
+}
+
 /// The group's snapshots, as one member reads them in the store.
 ///
 /// A manifest that no member may have signed is void: it takes a number and changes nothing, as
@@ -92,8 +101,7 @@ struct SnapshotStore: Sendable {
             epoch: keys.currentEpoch, previous: previous?.hash ?? Data(count: 32),
             chain: keys.position)
         let object = try SealedObject.seal(
-            manifest.encoded(), header, key: try keys.key(ofEpoch: keys.currentEpoch),
-            sign: keys.sign)
+            manifest.encoded(), header, key: try keys.currentKey(), sign: keys.sign)
         let name = SyncNames.snapshot(group: keys.group, number: number)
         if try await !store.create(name, object.bytes) {
             // The answer may have been lost.

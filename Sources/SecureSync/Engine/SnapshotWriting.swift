@@ -236,7 +236,7 @@ struct SnapshotWriting: Sendable {
             var writer = SnapshotPart.Writer(
                 group: keys.group,
                 rows: .init(name: name, epoch: keys.currentEpoch, parts: []),
-                key: try keys.key(ofEpoch: keys.currentEpoch), time: manifest.time,
+                key: try keys.currentKey(), time: manifest.time,
                 schema: manifest.schema
             ) { part in
                 let file = directory.appendingPathComponent("\(files.count)")

@@ -152,6 +152,7 @@ struct StoreChecking {
         func noteOthers(before number: UInt64) {
             for other in others where other.number < number {
                 note(.damaged(other.name, MemberLog.isOther))
+                log.end = other.number
             }
             others = []
         }

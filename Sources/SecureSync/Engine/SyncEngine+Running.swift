@@ -48,6 +48,7 @@ extension SyncEngine {
             let group = try await currentGroup()
             if try await goOn(after: group) { continue }
             try await completeSuccession()
+            try await removeExpired(group)
             try await rotateIfDue(group)
             try await keepChain(of: group)
             var keys = try await group.keys()
@@ -87,6 +88,16 @@ extension SyncEngine {
                 report.hasLoadedSnapshot = true
             }
         }
+    }
+
+    /// The group's keys are wrapped for open invitations.
+    private func removeExpired(_ group: SyncGroup) async throws {
+        let now = SyncGroup.now()
+        guard await group.isAdmin,
+            await group.state.active.contains(where: { $0.expires > 0 && $0.expires < now }),
+            let newest = try await newestSnapshot(of: group)
+        else { return }
+        try await group.removeExpired(snapshot: newest.pin)
     }
 
     /// What this member writes from now on is not for those that have left.

@@ -278,7 +278,7 @@ extension SyncEngine {
         guard state.activeMember(own)?.role == .admin else { return }
         for member in before.removed.keys.sorted() where state.isActive(member) {
             let newest = try await newestSnapshot(of: group)?.pin
-            try await group.remove(.beginning(of: member), snapshot: newest ?? .none)
+            try await group.remove([.beginning(of: member)], snapshot: newest ?? .none)
         }
         do {
             for member in before.devices where state.member(member.id) == nil {

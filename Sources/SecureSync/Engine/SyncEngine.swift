@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 public import SecureKeys
 public import SecureStorage
 internal import SecureStoragePlatform
@@ -159,12 +159,24 @@ public final class SyncEngine: Sendable {
 
     /// Returns a text that lets another file join this group.
     ///
-    /// - Parameter kind: For one joining, or as often as it is used.
+    /// - Parameters:
+    ///   - kind: For one joining, or as often as it is used.
+    ///   - role: What the devices that it adds may do. nil: those of a code for once read and write
+    ///     rows, and those of one for recovery are admins.
+    ///   - expires: When the code ends; at most 200 years from now. nil: one for once after a week,
+    ///     one for recovery never.
     /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
     ///   join and read everything.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
-        try await inGroup { try await $0.invite(kind) }
+    public func invite(
+        _ kind: SyncInvitation.Kind, role: SyncMember.Role? = nil, expires: Date? = nil
+    ) async throws -> SyncInvitation {
+        let role = role ?? (kind == .once ? .writer : .admin)
+        let end = expires ?? (kind == .once ? Date() + 7 * 86_400 : nil)
+        let milliseconds = end.map { max(1, min($0.timeIntervalSince1970 * 1000, 1e13)) } ?? 0
+        return try await inGroup {
+            try await $0.invite(kind, role: role.inChain, expires: UInt64(milliseconds))
+        }
     }
 
     /// The members, this one included.
@@ -179,7 +191,7 @@ public final class SyncEngine: Sendable {
         for member in state.active {
             members.append(
                 SyncMember(
-                    memberID: member.id, kind: SyncMember.Kind(member.kind),
+                    member, origin: state.origin(of: member.id),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
                     lastHeard: heard[member.id].flatMap {
                         $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
@@ -194,23 +206,37 @@ public final class SyncEngine: Sendable {
     /// What it has read, it keeps. Revoke its access to the store as well. A log that cannot be
     /// read, its own or another one, does not keep it in the group.
     ///
-    /// - Parameter member: One of ``members()``.
+    /// Its file may have gone on as other members: a copy or a restored backup does, and so can
+    /// whoever has the device in hand. Those go with it, unless they are to be kept. Devices that
+    /// it has invited stay; ``SyncMember/addedBy`` tells them.
+    ///
+    /// - Parameters:
+    ///   - member: One of ``members()``.
+    ///   - kept: Of those that its file has gone on as, such as the new phone onto which a backup
+    ///     of this one was restored.
+    /// - Returns: The members that were removed, this one first.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func remove(_ member: SyncMember) async throws {
+    @discardableResult
+    public func remove(
+        _ member: SyncMember, keeping kept: [SyncMember] = []
+    ) async throws -> [SyncMember] {
         // All that it wrote until now counts, as far as this member can know.
         try await syncWhatCanBe()
-        try await inGroup { [self] group in
-            var head = try await database.read { try SyncJournal($0).head(of: member.memberID) }
+        let known = try await members()
+        let gone: [MemberID] = try await inGroup { [self] group in
+            let forks = await group.state.forks(of: member.memberID)
+            let own = await group.member
+            let others = Set(kept.map(\.memberID)).union([own])
+            let gone = [member.memberID] + forks.filter { !others.contains($0) }
             let newest = try await newestSnapshot(of: group)
-            // What the group goes on from counts.
-            if let manifest = newest?.manifest, let log = manifest.logs[head.member] {
-                let last = manifest.declaration.heads[head.member, default: 0]
-                if last > head.number {
-                    head = LogHead(member: head.member, number: last, hash: log.hash)
-                }
+            let heads = try await database.read { db in
+                try gone.map { try SyncJournal(db).head(of: $0).reaching(newest?.manifest) }
             }
-            try await group.remove(head, snapshot: newest?.pin ?? .none)
+            try await group.remove(heads, snapshot: newest?.pin ?? .none)
+            return gone
         }
+        return known.filter { gone.contains($0.memberID) }
+            .sorted { first, _ in first.memberID == member.memberID }
     }
 
     /// Gives all members a new key for what is written from now on.
@@ -239,7 +265,7 @@ public final class SyncEngine: Sendable {
     private func syncWhatCanBe() async throws {
         do {
             _ = try await syncOnce()
-        } catch let error as SyncError where error.isOfALog {
+        } catch let error as SyncError where error.isOfALog || error.isWithheldKey {
             // Shown in the status, and by the next sync.
         }
     }

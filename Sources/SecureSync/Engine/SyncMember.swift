@@ -20,12 +20,37 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         }
     }
 
+    /// What it may do; of an invitation, what the devices that it adds may do.
+    public enum Role: Sendable, Hashable, CaseIterable {
+        /// Reads and writes rows, invites and removes members, changes the key, and lets the group
+        /// begin anew.
+        case admin
+        /// Reads and writes rows.
+        case writer
+
+        init(_ role: ChainEntry.Role) { self = role == .admin ? .admin : .writer }
+
+        var inChain: ChainEntry.Role { self == .admin ? .admin : .writer }
+    }
+
     /// 32 hexadecimal digits that name it, also in the store: a random number, no name of a device
     /// or a person.
     public var id: String { memberID.description }
     package let memberID: MemberID
     /// What it is.
     public let kind: Kind
+    /// What it may do.
+    public let role: Role
+    /// The ``id`` of the device or of the code that has added it; its own if it has founded the
+    /// group, or let it begin anew.
+    public let addedBy: String
+    /// When it was added, by the clock of whoever has added it.
+    public let addedAt: Date
+    /// The ``id`` of the member whose file has gone on as this one: a copy, a restored backup, or
+    /// somebody with that device in hand; nil for one that was invited.
+    public let forkOf: String?
+    /// When an invitation ends; nil for never, and for a device.
+    public let expires: Date?
     /// The name of the device, which the store does not see; empty for an invitation.
     public let name: String
     /// Whether it is this file.
@@ -33,6 +58,22 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     /// When it sealed the last of its batches that was applied here, by its own clock; nil before
     /// the first.
     public let lastHeard: Date?
+
+    init(
+        _ member: ChainEntry.Member, origin: MembershipState.Origin?, name: String,
+        isThisDevice: Bool, lastHeard: Date?
+    ) {
+        memberID = member.id
+        kind = Kind(member.kind)
+        role = Role(member.role)
+        addedBy = (origin?.author ?? member.id).description
+        addedAt = Date(timeIntervalSince1970: Double(origin?.time ?? 0) / 1000)
+        forkOf = origin.flatMap { $0.isFork ? $0.author.description : nil }
+        expires =
+            member.expires == 0
+            ? nil : Date(timeIntervalSince1970: Double(member.expires) / 1000)
+        (self.name, self.isThisDevice, self.lastHeard) = (name, isThisDevice, lastHeard)
+    }
 }
 
 /// What becomes of the rows that a file has when it joins a group.

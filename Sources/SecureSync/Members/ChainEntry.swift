@@ -11,6 +11,8 @@ package struct ChainEntry: Equatable, Sendable {
     /// The hash of all objects before: see `MembershipState.last`; zeros for the first one.
     package var previous: Data
     package var author: MemberID
+    /// When it was made, by its author's clock, in milliseconds since 1970.
+    package var time: UInt64
     package var action: Action
 
     package enum Action: Equatable, Sendable {
@@ -18,9 +20,9 @@ package struct ChainEntry: Equatable, Sendable {
         case found(Member, EpochKeys)
         /// A device, or an invitation; the current key is wrapped for it.
         case add(Member, key: Data)
-        /// A member is gone, its batches count up to this one, and the group's snapshots go on from
+        /// Members are gone, their batches count up to these, and the group's snapshots go on from
         /// that one under the new key that the others get.
-        case remove(LogHead, EpochKeys, snapshot: SnapshotPin = .none)
+        case remove([LogHead], EpochKeys, snapshot: SnapshotPin = .none)
         /// A new key for all.
         case rotate(EpochKeys)
         /// The author goes; its last batch, and the newest snapshot.
@@ -45,6 +47,8 @@ package struct ChainEntry: Equatable, Sendable {
         /// For an invitation: shows to the holder of its secret that this chain is the one that it
         /// was made in.
         package var mac: Data
+        /// Of an invitation: when it ends, in milliseconds since 1970; 0 for never.
+        package var expires: UInt64 = 0
     }
 
     package enum Kind: UInt8, Sendable {
@@ -57,18 +61,34 @@ package struct ChainEntry: Equatable, Sendable {
 
     /// What a member may do to the group; all read and write its rows.
     package enum Role: UInt8, Sendable {
-        /// Invites and removes.
+        /// Invites, removes, changes the key, and lets the group begin anew.
         case admin
-        /// Changes the key, goes on as another member after a copy, and leaves.
+        /// Goes on as another member after a copy, and leaves.
         case writer
     }
 
     /// A group's key of an epoch, wrapped for each member.
     package struct EpochKeys: Equatable, Sendable {
         package var number: UInt64
+        /// By which a member knows whether it has got the key that the others have.
+        package var commitment: Data
         package var wrapped: [MemberID: Data]
-        /// The key before, sealed with this one; empty for the first.
+        /// Which of the keys before is sealed with this one: the newest that the author has; 0 for
+        /// the first.
+        package var previousNumber: UInt64
+        /// That key, sealed with this one; empty for the first.
         package var previous: Data
+
+        package init(
+            number: UInt64, commitment: Data, wrapped: [MemberID: Data],
+            previousNumber: UInt64 = 0, previous: Data = Data()
+        ) {
+            self.number = number
+            self.commitment = commitment
+            self.wrapped = wrapped
+            self.previousNumber = previousNumber
+            self.previous = previous
+        }
     }
 
     static let version: UInt64 = 1
@@ -77,6 +97,7 @@ package struct ChainEntry: Equatable, Sendable {
     static let longestName = 400
     /// Of a wrapped key; leaves room for algorithms with larger ones.
     static let longestKey = 2000
+    static let commitmentCount = 32
 }
 
 // MARK: - Bytes
@@ -85,12 +106,13 @@ extension ChainEntry {
     /// The bytes of the entry without its signature.
     func content() -> Data {
         var writer = CBORWriter()
-        writer.array(7)
+        writer.array(8)
         writer.unsigned(Self.version)
         writer.data(group)
         writer.unsigned(number)
         writer.data(previous)
         writer.data(author.bytes)
+        writer.unsigned(time)
         switch action {
         case .found(let member, let keys):
             writer.unsigned(0)
@@ -102,10 +124,11 @@ extension ChainEntry {
             writer.array(2)
             writer.member(member)
             writer.data(key)
-        case .remove(let head, let keys, let snapshot):
+        case .remove(let heads, let keys, let snapshot):
             writer.unsigned(2)
             writer.array(3)
-            writer.head(head)
+            writer.array(heads.count)
+            for head in heads { writer.head(head) }
             writer.epoch(keys)
             writer.pin(snapshot)
         case .rotate(let keys):
@@ -152,15 +175,18 @@ extension ChainEntry {
     package init(reading bytes: Data) throws {
         let envelope = try ChainEnvelope(reading: bytes)
         guard envelope.version == Self.version else { throw NewerFormat() }
-        guard envelope.itemCount == 7 else { throw CBORError("no entry") }
+        guard envelope.itemCount == 8 else { throw CBORError("no entry") }
         var reader = envelope.rest
+        let time = try reader.unsigned()
         let action: Action
         switch (try reader.unsigned(), try reader.array()) {
         case (0, 2): action = .found(try reader.chainMember(), try reader.epoch())
         case (1, 2): action = .add(try reader.chainMember(), key: try reader.key())
         case (2, 3):
             action = .remove(
-                try reader.head(), try reader.epoch(), snapshot: try reader.pin())
+                try (0..<(try reader.array(atMost: MembershipState.mostMembers))).map { _ in
+                    try reader.head()
+                }, try reader.epoch(), snapshot: try reader.pin())
         case (3, 1): action = .rotate(try reader.epoch())
         case (4, 2): action = .leave(try reader.head(), snapshot: try reader.pin())
         case (5, 3):
@@ -179,7 +205,7 @@ extension ChainEntry {
         try reader.expectEnd()
         self.init(
             group: envelope.group, number: envelope.number, previous: envelope.previous,
-            author: envelope.author, action: action)
+            author: envelope.author, time: time, action: action)
     }
 }
 
@@ -222,7 +248,7 @@ struct ChainEnvelope {
 
 extension CBORWriter {
     fileprivate mutating func member(_ member: ChainEntry.Member) {
-        array(8)
+        array(9)
         data(member.id.bytes)
         data(member.keys.signing)
         data(member.keys.agreement)
@@ -231,17 +257,20 @@ extension CBORWriter {
         data(member.sealedName)
         unsigned(member.nameEpoch)
         data(member.mac)
+        unsigned(member.expires)
     }
 
     fileprivate mutating func epoch(_ epoch: ChainEntry.EpochKeys) {
-        array(3)
+        array(5)
         unsigned(epoch.number)
+        data(epoch.commitment)
         array(epoch.wrapped.count)
         for (member, key) in epoch.wrapped.sorted(by: { $0.key < $1.key }) {
             array(2)
             data(member.bytes)
             data(key)
         }
+        unsigned(epoch.previousNumber)
         data(epoch.previous)
     }
 
@@ -268,7 +297,7 @@ extension CBORReader {
     }
 
     fileprivate mutating func chainMember() throws -> ChainEntry.Member {
-        try array(count: 8)
+        try array(count: 9)
         let id = try memberID()
         let keys = PublicKeys(
             signing: Data(try data(count: 32)), agreement: Data(try data(count: 32)))
@@ -283,9 +312,11 @@ extension CBORReader {
         let nameEpoch = try unsigned()
         let mac = Data(try data())
         guard mac.count == (kind == .device ? 0 : 32) else { throw CBORError("no MAC") }
+        let expires = try unsigned()
+        guard expires == 0 || kind != .device else { throw CBORError("a device does not expire") }
         return ChainEntry.Member(
             id: id, keys: keys, kind: kind, role: role, sealedName: name, nameEpoch: nameEpoch,
-            mac: mac)
+            mac: mac, expires: expires)
     }
 
     fileprivate mutating func key() throws -> Data {
@@ -295,8 +326,9 @@ extension CBORReader {
     }
 
     fileprivate mutating func epoch() throws -> ChainEntry.EpochKeys {
-        try array(count: 3)
+        try array(count: 5)
         let number = try unsigned()
+        let commitment = Data(try data(count: ChainEntry.commitmentCount))
         var wrapped: [MemberID: Data] = [:]
         var last = MemberID.none
         for _ in 0..<(try array()) {
@@ -306,7 +338,9 @@ extension CBORReader {
             wrapped[member] = try key()
             last = member
         }
-        return ChainEntry.EpochKeys(number: number, wrapped: wrapped, previous: try key())
+        return ChainEntry.EpochKeys(
+            number: number, commitment: commitment, wrapped: wrapped,
+            previousNumber: try unsigned(), previous: try key())
     }
 
     fileprivate mutating func pin() throws -> SnapshotPin {

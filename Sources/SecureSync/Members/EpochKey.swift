@@ -18,6 +18,21 @@ struct EpochKey: Sendable {
         try EpochKey(number, .random(count: 32))
     }
 
+    /// By which who has a key knows whether it is the one that the others have.
+    ///
+    /// HPKE and AES-GCM do not tell: one ciphertext may open with several keys.
+    func commitment(group: Data) -> Data {
+        var message = ByteWriter()
+        message.part("SecureStorage sync epoch commitment 1")
+        message.part(group)
+        message.integer(number)
+        return bytes.withUnsafeBytes {
+            Data(
+                HMAC<SHA256>.authenticationCode(
+                    for: message.bytes, using: SymmetricKey(data: Data($0))))
+        }
+    }
+
     // MARK: - For one member
 
     /// HPKE (RFC 9180), base mode: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305.
@@ -90,13 +105,13 @@ struct EpochKey: Sendable {
             row: .text("\(previous.number)"))
     }
 
-    /// The key of the epoch before; nil if the bytes are not what `sealing` makes, since who has
+    /// The key of an epoch before; nil if the bytes are not what `sealing` makes, since who has
     /// changed the key may have written anything.
-    func previous(_ sealed: Data) -> EpochKey? {
+    func previous(_ sealed: Data, number: UInt64) -> EpochKey? {
         let bytes = try? key.openSecret(
             sealed, table: "SecureStorage sync epoch 1", column: "previous",
-            row: .text("\(number - 1)"))
-        return bytes.flatMap { try? EpochKey(number - 1, $0) }
+            row: .text("\(number)"))
+        return bytes.flatMap { try? EpochKey(number, $0) }
     }
 
     // MARK: - Names of devices

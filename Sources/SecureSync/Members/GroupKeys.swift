@@ -8,6 +8,8 @@ package struct GroupKeys: Sendable {
     private let own: MemberKeys
     private let state: MembershipState
     private let keys: [UInt64: DataEncryptionKey]
+    /// Why this member does not have the current key.
+    private let failure: SyncError?
     /// What was found to count for nobody.
     let void: VoidObjects
     /// Whether the chain was read after all that is judged by it, so that a member or a key that it
@@ -20,13 +22,14 @@ package struct GroupKeys: Sendable {
 
     init(
         group: Data, own: MemberKeys, state: MembershipState,
-        keys: [UInt64: DataEncryptionKey], void: VoidObjects = VoidObjects()
+        keys: [UInt64: DataEncryptionKey], failure: SyncError?, void: VoidObjects
     ) {
         self.group = group
         self.own = own
         member = own.id
         self.state = state
         self.keys = keys
+        self.failure = failure
         self.void = void
     }
 
@@ -112,6 +115,14 @@ package struct GroupKeys: Sendable {
     package var isFounder: Bool { state.everyone.first?.id == member }
 
     func hasKey(ofEpoch number: UInt64) -> Bool { keys[number] != nil }
+
+    /// What this member seals with now.
+    ///
+    /// - Throws: ``SyncError/keyWithheld(by:)``.
+    func currentKey() throws -> DataEncryptionKey {
+        guard let key = keys[currentEpoch] else { throw failure ?? SyncError.notAMember }
+        return key
+    }
 
     package func key(ofEpoch number: UInt64) throws -> DataEncryptionKey {
         guard let key = keys[number] else { throw CBORError("its key is not known") }

@@ -38,10 +38,13 @@ package struct MembershipState: Equatable, Sendable {
     /// Invitations that were used up, or whose maker is gone.
     private var spent: Set<MemberID> = []
     package private(set) var epoch: UInt64 = 0
-    /// For each epoch the key before, sealed with it.
-    package private(set) var previousKeys: [UInt64: Data] = [:]
-    /// For each member the newest key that was wrapped for it, and its epoch.
-    private var wrapped: [MemberID: WrappedKey] = [:]
+    /// What the chain says of the key of each epoch.
+    private var keys: [UInt64: SealedKey] = [:]
+    /// The keys that were wrapped for each member, by their epochs: one that opens nothing must not
+    /// take the earlier ones from it.
+    private var wrapped: [MemberID: [UInt64: Data]] = [:]
+    /// The latest time of an admin's entry, in milliseconds since 1970.
+    private var time: UInt64 = 0
     /// Whether someone who is no member knows the key: a device that has left, or whoever has an
     /// invitation that was used up.
     package private(set) var needsRotation = false
@@ -52,9 +55,13 @@ package struct MembershipState: Equatable, Sendable {
         package var epoch: UInt64
     }
 
-    struct WrappedKey: Equatable, Sendable {
-        var epoch: UInt64
-        var bytes: Data
+    /// A key that is sealed with that of an epoch, and how both are recognised.
+    struct SealedKey: Equatable, Sendable {
+        var commitment: Data
+        var previousNumber: UInt64
+        var previous: Data
+        /// Who has made it.
+        var author: MemberID
     }
 
     /// Where a member was added, and by whom.
@@ -62,6 +69,10 @@ package struct MembershipState: Equatable, Sendable {
         package var author: MemberID
         package var number: UInt64
         package var previous: Data
+        /// By the author's clock, in milliseconds since 1970.
+        package var time: UInt64
+        /// Whether the author's file goes on as it.
+        package var isFork: Bool
     }
 
     package static let mostMembers = 64
@@ -92,18 +103,34 @@ package struct MembershipState: Equatable, Sendable {
         removed[id] == nil && !spent.contains(id) ? member(id) : nil
     }
 
-    /// Those that remain when a member goes: its open invitations go with it, since it knows them.
-    func active(without gone: MemberID?) -> [ChainEntry.Member] {
+    /// Those that remain when members go: their open invitations go with them, since they know
+    /// these.
+    func active(without gone: some Collection<MemberID>) -> [ChainEntry.Member] {
         active.filter { member in
-            member.id != gone
-                && (member.kind == .device || gone == nil || origins[member.id]?.author != gone)
+            guard !gone.contains(member.id) else { return false }
+            guard member.kind != .device, let origin = origins[member.id] else { return true }
+            return !gone.contains(origin.author)
         }
     }
 
     /// Where a member was added.
     package func origin(of member: MemberID) -> Origin? { origins[member] }
 
-    func wrappedKey(for member: MemberID) -> WrappedKey? { wrapped[member] }
+    func wrappedKeys(for member: MemberID) -> [UInt64: Data] { wrapped[member] ?? [:] }
+
+    /// What the chain says of the key of an epoch.
+    func sealedKey(_ epoch: UInt64) -> SealedKey? { keys[epoch] }
+
+    /// The members that a member's file has gone on as, and theirs, that are active.
+    package func forks(of member: MemberID) -> [MemberID] {
+        var all: [MemberID] = [member]
+        for other in everyone.map(\.id) {
+            if let origin = origins[other], origin.isFork, all.contains(origin.author) {
+                all.append(other)
+            }
+        }
+        return all.dropFirst().filter(isActive)
+    }
 
     /// The last entry, which the next batches and manifests name.
     package var position: ChainPosition {
@@ -233,7 +260,9 @@ package struct MembershipState: Equatable, Sendable {
             try requireNew(member)
             append(member, entry)
         }
-        try take(keys)
+        guard keys.previousNumber == 0 else { throw Refusal("the first key has the number 1") }
+        try take(keys, by: entry.author)
+        time = entry.time
     }
 }
 
@@ -242,9 +271,13 @@ package struct MembershipState: Equatable, Sendable {
 extension MembershipState {
     private mutating func take(_ entry: ChainEntry, by author: ChainEntry.Member) throws {
         try checkRole(of: author, for: entry.action)
+        if author.kind == .device, author.role == .admin { time = max(time, entry.time) }
         switch entry.action {
         case .found, .succeed: throw Refusal("a group is founded once")
         case .add(let member, let key):
+            guard author.expires == 0 || max(time, entry.time) <= author.expires else {
+                throw Refusal("the invitation has expired")
+            }
             try add(member, key, entry)
             if author.kind == .invitation {
                 spent.insert(author.id)
@@ -253,18 +286,19 @@ extension MembershipState {
         case .fork(let member, let key, let head):
             guard member.kind == .device, member.role == author.role, head.member == author.id
             else { throw Refusal("a copy goes on from its own log, with the same role") }
-            try add(member, key, entry)
-        case .remove(let head, let keys, let snapshot):
-            guard head.member != author.id, isActive(head.member) else {
-                throw Refusal("it removes one that is no other member")
-            }
-            depart(head, snapshot)
-            try rotate(keys)
+            try add(member, key, entry, isFork: true)
+        case .remove(let heads, let keys, let snapshot):
+            let gone = Set(heads.map(\.member))
+            guard !heads.isEmpty, gone.count == heads.count, !gone.contains(author.id),
+                gone.allSatisfy(isActive)
+            else { throw Refusal("it removes one that is no other member") }
+            depart(heads, snapshot)
+            try rotate(keys, by: author.id)
             if snapshot.number > 0 { pins.append(Pin(snapshot: snapshot, epoch: epoch)) }
-        case .rotate(let keys): try rotate(keys)
+        case .rotate(let keys): try rotate(keys, by: author.id)
         case .leave(let head, let snapshot):
             guard head.member == author.id else { throw Refusal("a member only leaves itself") }
-            depart(head, snapshot)
+            depart([head], snapshot)
             guard active.isEmpty || active.contains(where: { $0.role == .admin }) else {
                 throw Refusal("the last admin stays while others do; invite another one first")
             }
@@ -281,14 +315,15 @@ extension MembershipState {
             else { throw Refusal("an invitation only adds a device with its own role") }
         } else if author.role != .admin {
             switch action {
-            case .add, .remove: throw Refusal("only an admin invites and removes")
-            case .found, .succeed, .rotate, .leave, .fork: break
+            case .add, .remove, .rotate:
+                throw Refusal("only an admin invites, removes and changes the key")
+            case .found, .succeed, .leave, .fork: break
             }
         }
     }
 
     private mutating func add(
-        _ member: ChainEntry.Member, _ key: Data, _ entry: ChainEntry
+        _ member: ChainEntry.Member, _ key: Data, _ entry: ChainEntry, isFork: Bool = false
     ) throws {
         try requireNew(member)
         guard active.count < Self.mostMembers else {
@@ -297,8 +332,8 @@ extension MembershipState {
         guard (1...epoch).contains(member.nameEpoch) else {
             throw Refusal("its name has no key yet")
         }
-        append(member, entry)
-        wrapped[member.id] = WrappedKey(epoch: epoch, bytes: key)
+        append(member, entry, isFork: isFork)
+        wrapped[member.id] = [epoch: key]
     }
 
     private func requireNew(_ member: ChainEntry.Member) throws {
@@ -311,35 +346,41 @@ extension MembershipState {
         else { throw Refusal("another member has its keys") }
     }
 
-    private mutating func append(_ member: ChainEntry.Member, _ entry: ChainEntry) {
+    private mutating func append(
+        _ member: ChainEntry.Member, _ entry: ChainEntry, isFork: Bool = false
+    ) {
         everyone.append(member)
         origins[member.id] = Origin(
-            author: entry.author, number: entry.number, previous: entry.previous)
+            author: entry.author, number: entry.number, previous: entry.previous,
+            time: entry.time, isFork: isFork)
     }
 
-    private mutating func depart(_ head: LogHead, _ snapshot: SnapshotPin) {
-        lastSnapshots[head.member] = snapshot
-        let remaining = Set(active(without: head.member).map(\.id))
-        spent.formUnion(active.map(\.id).filter { !remaining.contains($0) && $0 != head.member })
-        removed[head.member] = head
-    }
-
-    private mutating func rotate(_ keys: ChainEntry.EpochKeys) throws {
-        guard keys.number == epoch + 1, !keys.previous.isEmpty else {
-            throw Refusal("a new key has the next number")
+    private mutating func depart(_ heads: [LogHead], _ snapshot: SnapshotPin) {
+        let gone = Set(heads.map(\.member))
+        let remaining = Set(active(without: gone).map(\.id))
+        spent.formUnion(active.map(\.id).filter { !remaining.contains($0) && !gone.contains($0) })
+        for head in heads {
+            lastSnapshots[head.member] = snapshot
+            removed[head.member] = head
         }
-        try take(keys)
+    }
+
+    private mutating func rotate(_ keys: ChainEntry.EpochKeys, by author: MemberID) throws {
+        guard keys.number == epoch + 1, !keys.previous.isEmpty,
+            (1...epoch).contains(keys.previousNumber)
+        else { throw Refusal("a new key has the next number") }
+        try take(keys, by: author)
         needsRotation = false
     }
 
-    private mutating func take(_ keys: ChainEntry.EpochKeys) throws {
+    private mutating func take(_ keys: ChainEntry.EpochKeys, by author: MemberID) throws {
         guard Set(keys.wrapped.keys) == Set(active.map(\.id)) else {
             throw Refusal("a new key is for each member, and for no other")
         }
         epoch = keys.number
-        if !keys.previous.isEmpty { previousKeys[epoch] = keys.previous }
-        for (member, bytes) in keys.wrapped {
-            wrapped[member] = WrappedKey(epoch: epoch, bytes: bytes)
-        }
+        self.keys[epoch] = SealedKey(
+            commitment: keys.commitment, previousNumber: keys.previousNumber,
+            previous: keys.previous, author: author)
+        for (member, bytes) in keys.wrapped { wrapped[member, default: [:]][epoch] = bytes }
     }
 }

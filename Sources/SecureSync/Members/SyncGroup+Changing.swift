@@ -12,7 +12,7 @@ extension SyncGroup {
             guard let action = try makeAction(self) else { return }
             let entry = ChainEntry(
                 group: id, number: state.count + 1, previous: state.last, author: memberKeys.id,
-                action: action)
+                time: Self.now(), action: action)
             let bytes = try entry.signed(by: memberKeys)
             // What others would refuse is not stored.
             var next = state
@@ -41,9 +41,14 @@ extension SyncGroup {
             isTransient: true)
     }
 
-    /// Adds an invitation; the devices that it adds have its role.
+    /// Milliseconds since 1970, by this machine's clock.
+    static func now() -> UInt64 { UInt64(max(0, Date().timeIntervalSince1970 * 1000)) }
+
+    /// Adds an invitation, until it expires; the devices that it adds have its role.
+    ///
+    /// `expires` is in milliseconds since 1970, 0 for never.
     package func invite(
-        _ kind: SyncInvitation.Kind, role: ChainEntry.Role = .admin
+        _ kind: SyncInvitation.Kind, role: ChainEntry.Role, expires: UInt64 = 0
     ) async throws -> SyncInvitation {
         let invitation = SyncInvitation(.random())
         let guest = MemberKeys(of: invitation.secret)
@@ -54,38 +59,46 @@ extension SyncGroup {
             var record = try group.record(guest, "", role, epoch)
             record.kind = kind == .once ? .invitation : .recovery
             record.mac = invitation.mac(group.id, number, previous)
+            record.expires = expires
             return .add(
                 record, key: try epoch.wrapped(for: guest.id, record.keys, group: group.id))
         }
         return invitation
     }
 
-    /// Removes another member, whose batches count up to `head`, and gives the others a new key,
+    /// Removes other members, whose batches count up to `heads`, and gives the rest a new key,
     /// under which the snapshots after `snapshot` are.
-    package func remove(_ head: LogHead, snapshot: SnapshotPin = .none) async throws {
+    package func remove(_ heads: [LogHead], snapshot: SnapshotPin = .none) async throws {
         try await refresh()
         try await append { group in
-            guard group.state.member(head.member) == nil || group.state.isActive(head.member) else {
-                return nil
+            let heads = heads.filter {
+                group.state.member($0.member) == nil || group.state.isActive($0.member)
             }
+            guard !heads.isEmpty else { return nil }
             return .remove(
-                head, try group.newKeys(without: head.member), snapshot: snapshot)
+                heads, try group.newKeys(without: heads.map(\.member)), snapshot: snapshot)
         }
+    }
+
+    /// Removes the invitations that have expired, since the keys were wrapped for these, too.
+    package func removeExpired(snapshot: SnapshotPin) async throws {
+        let now = Self.now()
+        let heads = state.active.filter { $0.expires > 0 && $0.expires < now }
+            .map { LogHead.beginning(of: $0.id) }
+        if !heads.isEmpty { try await remove(heads, snapshot: snapshot) }
     }
 
     /// Gives all members a new key.
     package func rotate() async throws {
         try await refresh()
-        try await append { group in .rotate(try group.newKeys(without: nil)) }
+        try await append { group in .rotate(try group.newKeys()) }
     }
 
     /// Gives all members a new key if someone who is no member knows the present one.
     package func rotateIfNeeded() async throws {
         try await append { group in
-            guard group.state.needsRotation, group.state.isActive(group.memberKeys.id) else {
-                return nil
-            }
-            return .rotate(try group.newKeys(without: nil))
+            guard group.state.needsRotation, group.isAdmin else { return nil }
+            return .rotate(try group.newKeys())
         }
     }
 
@@ -131,11 +144,16 @@ extension SyncGroup {
             nameEpoch: epoch.number, mac: Data())
     }
 
-    private func newKeys(without removed: MemberID?) throws -> ChainEntry.EpochKeys {
-        let (old, new) = (try currentKey(), try EpochKey.random(state.epoch + 1))
+    /// Whether this member may change the group.
+    var isAdmin: Bool {
+        state.activeMember(memberKeys.id).map { $0.kind == .device && $0.role == .admin } ?? false
+    }
+
+    private func newKeys(without removed: [MemberID] = []) throws -> ChainEntry.EpochKeys {
+        let (old, new) = (try newestKey(), try EpochKey.random(state.epoch + 1))
         return ChainEntry.EpochKeys(
-            number: new.number,
+            number: new.number, commitment: new.commitment(group: id),
             wrapped: try new.wrapped(for: state.active(without: removed), group: id),
-            previous: try new.sealing(old))
+            previousNumber: old.number, previous: try new.sealing(old))
     }
 }

@@ -24,11 +24,11 @@ extension SyncGroup {
             .found(
                 founder,
                 .init(
-                    number: 1,
+                    number: 1, commitment: epoch.commitment(group: group.id),
                     wrapped: [
                         founder.id: try epoch.wrapped(
                             for: founder.id, founder.keys, group: group.id)
-                    ], previous: Data()))
+                    ]))
         }
     }
 

@@ -77,12 +77,13 @@ extension SyncGroup {
         let members = [member] + others
         let records = try members.map { try epoch.naming($0, name(of: $0.id)) }
         let wrapped = try epoch.wrapped(for: members, group: next)
+        let commitment = epoch.commitment(group: next)
         let formers = Array(([id] + state.formers).prefix(MembershipState.mostFormers))
         let group = SyncGroup(next, memberKeys, in: store, keyStore: keyStore)
         try await group.append { _ in
             .succeed(
                 formers: formers, records,
-                .init(number: 1, wrapped: wrapped, previous: Data()))
+                .init(number: 1, commitment: commitment, wrapped: wrapped))
         }
         return group
     }

@@ -9,11 +9,13 @@ package actor SyncGroup {
     let keyStore: any KeyStore
     /// This member.
     package internal(set) var member: MemberID
-    var memberKeys: MemberKeys
+    var memberKeys: MemberKeys { didSet { keysChain = Data() } }
     package internal(set) var state: MembershipState
     /// The entries of the chain that were read, from the first.
     package internal(set) var entries: [Data]
     private var epochKeys: [UInt64: EpochKey] = [:]
+    /// The hash of the chain with which they were opened.
+    private var keysChain = Data()
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []
     /// What counts for nobody, as long as the chain has so many objects.
@@ -173,28 +175,56 @@ package actor SyncGroup {
     // MARK: - Keys
 
     func currentKey() throws -> EpochKey {
-        guard let key = try epochKey(state.epoch) else { throw SyncError.notAMember }
-        return key
+        if let key = try epochKey(state.epoch) { return key }
+        guard isActive, let author = state.sealedKey(state.epoch)?.author else {
+            throw SyncError.notAMember
+        }
+        throw SyncError.keyWithheld(by: (try? name(of: author)) ?? "")
+    }
+
+    /// The newest key that this member has.
+    ///
+    /// An admin to whom another one has given a wrong key goes on from it.
+    func newestKey() throws -> EpochKey {
+        var number = state.epoch
+        while number > 0 {
+            if let key = try epochKey(number) { return key }
+            number -= 1
+        }
+        return try currentKey()
     }
 
     /// The key of an epoch; nil if this member never had it.
     private func epochKey(_ number: UInt64) throws -> EpochKey? {
-        if let key = epochKeys[number] { return key }
-        guard let wrapped = state.wrappedKey(for: memberKeys.id), wrapped.epoch >= number,
-            number > 0
-        else { return nil }
-        if epochKeys[wrapped.epoch] == nil {
-            epochKeys[wrapped.epoch] = try EpochKey(
-                wrapped.epoch, unwrapping: wrapped.bytes, memberKeys, group: id)
+        if keysChain != state.last {
+            epochKeys = [:]
+            try openKeys()
+            keysChain = state.last
         }
-        guard var key = epochKeys[wrapped.epoch] else { return nil }
-        while key.number > number {
-            guard let sealed = state.previousKeys[key.number], let previous = key.previous(sealed)
-            else { return nil }
-            key = previous
-            epochKeys[key.number] = key
+        return epochKeys[number]
+    }
+
+    /// Opens what was wrapped for this member, and what the keys open; all but the key to which the
+    /// chain has committed is none.
+    private func openKeys() throws {
+        func isRight(_ key: EpochKey) -> Bool {
+            state.sealedKey(key.number)?.commitment == key.commitment(group: id)
         }
-        return key
+        let wrapped = state.wrappedKeys(for: memberKeys.id)
+        for number in stride(from: state.epoch, to: 0, by: -1) {
+            if epochKeys[number] == nil, let bytes = wrapped[number],
+                let key = try EpochKey(number, unwrapping: bytes, memberKeys, group: id),
+                isRight(key)
+            {
+                epochKeys[number] = key
+            }
+            guard let key = epochKeys[number], let sealed = state.sealedKey(number),
+                sealed.previousNumber > 0, epochKeys[sealed.previousNumber] == nil,
+                let previous = key.previous(sealed.previous, number: sealed.previousNumber),
+                isRight(previous)
+            else { continue }
+            epochKeys[previous.number] = previous
+        }
     }
 
     /// What is needed to write and read batches, as of now.
@@ -206,7 +236,10 @@ package actor SyncGroup {
         for number in 1...max(1, state.epoch) {
             if let key = try epochKey(number) { keys[number] = key.key }
         }
-        return GroupKeys(group: id, own: memberKeys, state: state, keys: keys, void: void)
+        var failure: SyncError?
+        do { _ = try currentKey() } catch let error as SyncError { failure = error }
+        return GroupKeys(
+            group: id, own: memberKeys, state: state, keys: keys, failure: failure, void: void)
     }
 
     /// The name of a member's device.

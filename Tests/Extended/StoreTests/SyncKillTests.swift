@@ -74,7 +74,7 @@ struct SyncKillTests {
         try await founder.engine.createGroup(deviceName: "a")
         for folder in folders.dropFirst() {
             let member = try EventMember(in: folder, store: store)
-            let invitation = try await founder.engine.invite(.once)
+            let invitation = try await founder.engine.invite(.once, role: .admin)
             try await member.engine.join(invitation, deviceName: "x", localRows: .discard)
             await member.pool.close()
         }

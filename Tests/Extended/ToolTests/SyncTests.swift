@@ -165,6 +165,8 @@ struct SyncTests {
             chmod u+w "$batch"; printf X | dd of="$batch" bs=1 seek=200 conv=notrunc 2> /dev/null
             securestorage sync verify $a; echo "status $?"
             securestorage sync verify $a --json; echo "status $?"
+            securestorage query a.db "INSERT INTO note VALUES ('d', 'milk', 0)" $key
+            securestorage sync run $a --once > /dev/null
             securestorage sync run $b --once; echo "status $?"
             securestorage sync reset $a
             securestorage sync run $b --once; echo "status $?"
@@ -177,7 +179,7 @@ struct SyncTests {
             "\(program.text) \(program.errors)")
         check(program.text.contains(", all sound"))
         check(program.text.contains("1 problem"))
-        check(program.text.hasSuffix("c,tea,0\r\n"), "\(program.text)")
+        check(program.text.hasSuffix("c,tea,0\r\nd,milk,0\r\n"), "\(program.text)")
     }
 
     @Test func `what a program writes while sync runs is at the other one after the stop`() throws {

@@ -71,7 +71,7 @@ struct SyncPollingTests {
         try await devices[0].engine.createGroup(deviceName: "0")
         for device in devices.dropFirst() {
             try await device.engine.join(
-                devices[0].engine.invite(.once), deviceName: "n", localRows: .discard)
+                devices[0].engine.invite(.once, role: .admin), deviceName: "n", localRows: .discard)
             try await device.engine.syncOnce()
         }
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }

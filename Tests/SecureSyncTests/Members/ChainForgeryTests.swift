@@ -27,7 +27,7 @@ struct ChainForgeryTests {
         try chain.append(.rotate(chain.epoch()), by: phone)
         try chain.append(.leave(TestChain.head(copy.id)), by: copy)
         try chain.append(
-            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
         // Something that every one of the entries before is followed by.
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
         return chain
@@ -98,7 +98,7 @@ struct ChainForgeryTests {
         var chain = try TestChain()
         let phone = try chain.add()
         try chain.append(
-            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
         let before = chain.state
         try chain.state.follow(
             try chain.bytes(.add(try TestChain.record(.random()), key: Data()), by: phone))

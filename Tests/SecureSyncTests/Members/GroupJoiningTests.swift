@@ -32,7 +32,7 @@ struct GroupJoiningTests {
     @Test func `an invitation for once lets one of two in`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let invitation = try await phone.group.invite(.once)
+        let invitation = try await phone.group.invite(.once, role: .admin)
         let code = invitation.code
         async let first = try? GroupDevice.joining(try SyncInvitation(code: code), "a", store)
         async let second = try? GroupDevice.joining(try SyncInvitation(code: code), "b", store)
@@ -47,7 +47,7 @@ struct GroupJoiningTests {
     @Test func `the loser of a race for an invitation learns that it was used`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let invitation = try await phone.group.invite(.once)
+        let invitation = try await phone.group.invite(.once, role: .admin)
         // The other one joins between this one's reading and its creation.
         store.beforeCreate.withLock {
             $0 = { _ in
@@ -66,12 +66,12 @@ struct GroupJoiningTests {
     @Test func `a recovery code works often, until it is removed`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let code = try await phone.group.invite(.recovery)
+        let code = try await phone.group.invite(.recovery, role: .admin)
         _ = try await GroupDevice.joining(code, "a", store)
         _ = try await GroupDevice.joining(code, "b", store)
         try await phone.group.refresh()
         let recovery = try await require(phone.group.state.active.first { $0.kind == .recovery })
-        try await phone.group.remove(TestChain.head(recovery.id))
+        try await phone.group.remove([TestChain.head(recovery.id)])
         await #expect(throws: SyncError.self) { try await GroupDevice.joining(code, "c", store) }
         await check(phone.group.state.devices.count, equals: 3)
     }
@@ -79,7 +79,7 @@ struct GroupJoiningTests {
     @Test func `another code finds no group`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        _ = try await phone.group.invite(.once)
+        _ = try await phone.group.invite(.once, role: .admin)
         await #expect(
             throws: SyncError.invitationNotAccepted("the store has no group that made it")
         ) { try await GroupDevice.joining(SyncInvitation(.random()), "laptop", store) }
@@ -89,7 +89,9 @@ struct GroupJoiningTests {
     @Test func `a joining that was killed goes on as the same member`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let (invitation, keyStore) = (try await phone.group.invite(.once), InMemoryKeyStore())
+        let (invitation, keyStore) = (
+            try await phone.group.invite(.once, role: .admin), InMemoryKeyStore()
+        )
         let first = try await SyncGroup.join(
             invitation, in: store, keyStore: keyStore, deviceName: "laptop")
         let again = try await GroupDevice.joining(invitation, "laptop", store, keyStore: keyStore)
@@ -104,10 +106,12 @@ struct GroupJoiningTests {
     {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let (code, keyStore) = (try await phone.group.invite(.recovery), InMemoryKeyStore())
+        let (code, keyStore) = (
+            try await phone.group.invite(.recovery, role: .admin), InMemoryKeyStore()
+        )
         let first = try await SyncGroup.join(
             code, in: store, keyStore: keyStore, deviceName: "laptop")
-        try await phone.group.remove(TestChain.head(await first.member))
+        try await phone.group.remove([TestChain.head(await first.member)])
         let again = try await GroupDevice.joining(code, "laptop", store, keyStore: keyStore)
         await check(again.member != first.member)
         _ = try await again.group.keys()

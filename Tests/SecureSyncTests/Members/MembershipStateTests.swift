@@ -18,9 +18,9 @@ struct MembershipStateTests {
             .fork(
                 try TestChain.record(copy, .device, .writer), key: Data([3]),
                 after: TestChain.head(laptop.id)), by: laptop)
-        try chain.append(.rotate(chain.epoch()), by: laptop)
+        try chain.append(.rotate(chain.epoch()), by: phone)
         try chain.append(
-            .remove(TestChain.head(laptop.id, 5), chain.epoch(without: laptop.id)), by: phone)
+            .remove([TestChain.head(laptop.id, 5)], chain.epoch(without: laptop.id)), by: phone)
         try chain.append(.leave(TestChain.head(phone.id)), by: phone)
 
         for bytes in chain.objects {
@@ -50,7 +50,8 @@ struct MembershipStateTests {
 
     @Test func `a group is founded once, by a device that is an admin`() throws {
         let keys = MemberKeys.random()
-        let epoch = ChainEntry.EpochKeys(number: 1, wrapped: [keys.id: Data()], previous: Data())
+        let epoch = ChainEntry.EpochKeys(
+            number: 1, commitment: Data(count: 32), wrapped: [keys.id: Data()])
         func refusal(
             _ change: (inout ChainEntry.Member, inout ChainEntry.EpochKeys, inout ChainEntry) ->
                 Void
@@ -75,6 +76,7 @@ struct MembershipStateTests {
         let firstKey = "the first key has the number 1"
         try check(refusal { _, epoch, _ in epoch.number = 2 }, equals: firstKey)
         try check(refusal { _, epoch, _ in epoch.previous = Data([1]) }, equals: firstKey)
+        try check(refusal { _, epoch, _ in epoch.previousNumber = 1 }, equals: firstKey)
         try check(
             refusal { _, epoch, _ in epoch.wrapped = [:] },
             equals: "a new key is for each member, and for no other")
@@ -116,10 +118,10 @@ struct MembershipStateTests {
         check(chain.refusal(content + plain), equals: "its signature is not valid")
     }
 
-    @Test func `only an admin invites and removes`() throws {
+    @Test func `only an admin invites, removes and changes the key`() throws {
         var chain = try TestChain()
         let (writer, other) = (try chain.add(.device, .writer), MemberKeys.random())
-        let rule = "only an admin invites and removes"
+        let rule = "only an admin invites, removes and changes the key"
         try check(
             chain.refusal(
                 .add(try TestChain.record(other, .device, .writer), key: Data()), by: writer),
@@ -127,9 +129,9 @@ struct MembershipStateTests {
         try check(
             chain.refusal(
                 .remove(
-                    TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
+                    [TestChain.head(chain.founder.id)], chain.epoch(without: chain.founder.id)),
                 by: writer), equals: rule)
-        try check(chain.refusal(.rotate(chain.epoch()), by: writer) == nil)
+        try check(chain.refusal(.rotate(chain.epoch()), by: writer), equals: rule)
         try check(chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
     }
 
@@ -149,7 +151,7 @@ struct MembershipStateTests {
         try check(
             chain.refusal(
                 .remove(
-                    TestChain.head(chain.founder.id), chain.epoch(without: chain.founder.id)),
+                    [TestChain.head(chain.founder.id)], chain.epoch(without: chain.founder.id)),
                 by: guest), equals: rule)
     }
 
@@ -195,7 +197,7 @@ struct MembershipStateTests {
         try check(refusal { $0.sealedName = Data(count: 401) }, equals: "a name is too long")
 
         try chain.append(
-            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
 
@@ -235,7 +237,7 @@ struct MembershipStateTests {
         func removing(
             _ member: MemberID, _ epoch: ChainEntry.EpochKeys, by author: MemberKeys
         ) throws -> String? {
-            try chain.refusal(.remove(TestChain.head(member), epoch), by: author)
+            try chain.refusal(.remove([TestChain.head(member)], epoch), by: author)
         }
         let other = "it removes one that is no other member"
         let epoch = chain.epoch(without: phone.id)
@@ -250,8 +252,17 @@ struct MembershipStateTests {
         try check(removing(phone.id, chain.epoch(number: 1), by: laptop), equals: next)
         try check(removing(phone.id, chain.epoch(number: 3), by: laptop), equals: next)
         try check(removing(phone.id, chain.epoch(previous: Data()), by: laptop), equals: next)
+        for number in [0, 2] as [UInt64] {
+            var later = epoch
+            later.previousNumber = number
+            try check(removing(phone.id, later, by: laptop), equals: next)
+        }
+        let phoneAlone = TestChain.head(phone.id)
+        for heads in [[], [phoneAlone, phoneAlone], [phoneAlone, TestChain.head(laptop.id)]] {
+            try check(chain.refusal(.remove(heads, epoch), by: laptop), equals: other)
+        }
 
-        try chain.append(.remove(TestChain.head(phone.id), epoch), by: laptop)
+        try chain.append(.remove([TestChain.head(phone.id)], epoch), by: laptop)
         try check(removing(phone.id, chain.epoch(), by: laptop), equals: other)
         try check(
             chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
@@ -263,12 +274,73 @@ struct MembershipStateTests {
         let (known, unknown) = (MemberKeys.random(), try chain.add(.recovery))
         try chain.append(.add(try TestChain.record(known, .recovery), key: Data()), by: phone)
         try chain.append(
-            .remove(TestChain.head(phone.id), chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
         func joining(_ guest: MemberKeys) throws -> String? {
             try chain.refusal(.add(try TestChain.record(.random()), key: Data()), by: guest)
         }
         try check(joining(known), equals: "its author is no member")
         try check(joining(unknown) == nil)
+    }
+
+    @Test func `several members go with one new key`() throws {
+        var chain = try TestChain()
+        let gone = [try chain.add(), try chain.add(), try chain.add(.recovery)]
+        let rest = try chain.add()
+        var epoch = chain.epoch()
+        for keys in gone { epoch.wrapped[keys.id] = nil }
+        try chain.append(.remove(gone.map { TestChain.head($0.id) }, epoch), by: rest)
+        check(Set(chain.state.active.map(\.id)), equals: [chain.founder.id, rest.id])
+        check(chain.state.epoch, equals: 2)
+    }
+
+    @Test func `the forks of a member are those of its forks too, as long as they are there`()
+        throws
+    {
+        var chain = try TestChain()
+        let phone = try chain.add()
+        let (first, second, other) = (
+            MemberKeys.random(), MemberKeys.random(), MemberKeys.random()
+        )
+        func fork(_ new: MemberKeys, of keys: MemberKeys) throws {
+            try chain.append(
+                .fork(try TestChain.record(new), key: Data(), after: TestChain.head(keys.id)),
+                by: keys)
+        }
+        try fork(first, of: phone)
+        try fork(second, of: first)
+        try chain.append(.add(try TestChain.record(other), key: Data()), by: phone)
+        check(chain.state.forks(of: phone.id), equals: [first.id, second.id])
+        try chain.append(.leave(TestChain.head(first.id)), by: first)
+        check(chain.state.forks(of: phone.id), equals: [second.id])
+        check(chain.state.forks(of: other.id), equals: [])
+    }
+
+    @Test
+    func `an invitation adds nobody after its end, by the clock of the joiner or of an admin`()
+        throws
+    {
+        var chain = try TestChain()
+        let guest = MemberKeys.random()
+        var record = try TestChain.record(guest, .invitation)
+        record.expires = 100
+        try chain.append(.add(record, key: Data()), by: chain.founder)
+        func joining(at time: UInt64) throws -> String? {
+            var entry = chain.entry(
+                .add(try TestChain.record(.random()), key: Data()), by: guest.id)
+            entry.time = time
+            return chain.refusal(try entry.signed(by: guest))
+        }
+        try check(joining(at: 100) == nil)
+        try check(joining(at: 101), equals: "the invitation has expired")
+        var later = chain.entry(.rotate(chain.epoch()), by: chain.founder.id)
+        later.time = 101
+        try chain.append(try later.signed(by: chain.founder))
+        try check(joining(at: 100), equals: "the invitation has expired")
+        var device = try TestChain.record(.random())
+        device.expires = 100
+        try check(
+            chain.refusal(.add(device, key: Data()), by: chain.founder),
+            equals: "a device does not expire")
     }
 
     @Test func `devices that a member has added stay when it goes`() throws {
@@ -305,7 +377,7 @@ struct MembershipStateTests {
             equals: "a group has at most 64 members and open invitations")
         let gone = chain.state.active[5].id
         try chain.append(
-            .remove(TestChain.head(gone), chain.epoch(without: gone)), by: chain.founder)
+            .remove([TestChain.head(gone)], chain.epoch(without: gone)), by: chain.founder)
         try check(
             chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
                 == nil)

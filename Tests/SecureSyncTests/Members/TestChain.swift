@@ -17,7 +17,8 @@ struct TestChain {
         try append(
             .found(
                 try Self.record(founder),
-                .init(number: 1, wrapped: [founder.id: Data([1])], previous: Data())),
+                .init(
+                    number: 1, commitment: Data(count: 32), wrapped: [founder.id: Data([1])])),
             by: founder)
     }
 
@@ -32,7 +33,7 @@ struct TestChain {
 
     func entry(_ action: ChainEntry.Action, by author: MemberID) -> ChainEntry {
         ChainEntry(
-            group: group, number: state.count + 1, previous: state.last, author: author,
+            group: group, number: state.count + 1, previous: state.last, author: author, time: 1,
             action: action)
     }
 
@@ -64,10 +65,11 @@ struct TestChain {
         without gone: MemberID? = nil, number: UInt64? = nil, previous: Data = Data([1])
     ) -> ChainEntry.EpochKeys {
         .init(
-            number: number ?? state.epoch + 1,
+            number: number ?? state.epoch + 1, commitment: Data(count: 32),
             wrapped: Dictionary(
-                uniqueKeysWithValues: state.active(without: gone).map { ($0.id, Data([1])) }),
-            previous: previous)
+                uniqueKeysWithValues: state.active(without: gone.map { [$0] } ?? [])
+                    .map { ($0.id, Data([1])) }),
+            previousNumber: state.epoch, previous: previous)
     }
 
     static func head(_ member: MemberID, _ number: UInt64 = 7) -> LogHead {

@@ -91,7 +91,11 @@ extension SyncVerb {
     /// The members as the store shows them now.
     func currentMembers(of engine: SyncEngine) throws -> [SyncMember] {
         try waiting {
-            _ = try await engine.syncOnce()
+            do {
+                _ = try await engine.syncOnce()
+            } catch let error as SyncError where !error.isTransient && error != .notAMember {
+                // A log that cannot be read must not keep its member from being removed.
+            }
             return try await engine.members()
         }
     }

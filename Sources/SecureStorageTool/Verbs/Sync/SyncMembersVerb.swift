@@ -9,7 +9,8 @@ struct SyncMembersVerb: SyncVerb {
         commandName: "members",
         abstract: "List the members of the group.",
         discussion: """
-            Also invitations that were not used yet. "last heard" is the time of a member's last batch that was applied \
+            Also invitations that were not used yet. "came from" is the member that has invited it, or, with "copy of", \
+            whose file has gone on as it. "last heard" is the time of a member's last batch that was applied \
             here, by its own clock.
 
             EXAMPLES
@@ -28,12 +29,20 @@ struct SyncMembersVerb: SyncVerb {
         let id: String
         let name: String
         let kind: String
+        let role: String
         let isThisDevice: Bool
+        let addedBy: String
+        let addedAt: String
+        let forkOf: String?
+        let expires: String?
         let lastHeard: String?
 
         init(_ member: SyncMember) {
             (id, name, isThisDevice) = (member.id, member.name, member.isThisDevice)
-            kind = "\(member.kind)"
+            (kind, role) = ("\(member.kind)", "\(member.role)")
+            (addedBy, forkOf) = (member.addedBy, member.forkOf)
+            addedAt = PointInTime.textInUTC(member.addedAt)
+            expires = member.expires.map { PointInTime.textInUTC($0) }
             lastHeard = member.lastHeard.map { PointInTime.textInUTC($0) }
         }
     }
@@ -43,15 +52,23 @@ struct SyncMembersVerb: SyncVerb {
         let members = try currentMembers(of: engine)
         guard !json else { return try Output.standard.write(json: members.map(Answer.init)) }
         var table = TableWriter(to: .standard)
-        table.begin(["name", "kind", "last heard", "id"])
+        table.begin(["name", "kind", "role", "came from", "last heard", "id"])
         for member in members {
             try table.write([
                 .text(member.isThisDevice ? "\(member.name) (this one)" : member.name),
-                .text("\(member.kind)"),
+                .text("\(member.kind)"), .text("\(member.role)"),
+                .text(origin(of: member, among: members)),
                 .text(member.lastHeard.map { PointInTime.text($0) } ?? ""), .text(member.id),
             ])
         }
         try table.end()
+    }
+
+    private func origin(of member: SyncMember, among members: [SyncMember]) -> String {
+        guard member.addedBy != member.id else { return "" }
+        let author = members.first { $0.id == member.addedBy }
+        let name = author.map { $0.name.isEmpty ? "\($0.kind)" : $0.name } ?? "one that is gone"
+        return member.forkOf == nil ? name : "copy of \(name)"
     }
 }
 
@@ -62,14 +79,20 @@ struct SyncRemove: SyncVerb {
         abstract: "Remove a member, and give the others a new key.",
         discussion: """
             It reads nothing that is written from now on, and nothing that it writes counts. What it has read, it keeps: \
-            revoke its access to the store as well. Invitations are removed in the same way.
+            revoke its access to the store as well. Members that its file has gone on as, since it was copied or restored \
+            from a backup, go with it, unless they are kept. Invitations are removed in the same way.
 
             EXAMPLES
+              securestorage sync remove notes.db laptop --keep 0b5c… --store /mnt/share --device-keys keys
               securestorage sync remove notes.db laptop --store /mnt/share --device-keys keys
             """)
 
     @Argument(help: "The encrypted file.", completion: .file()) var file: String
     @Argument(help: "The member's name, if only one has it, or its id.") var member: String
+    @Option(
+        name: .customLong("keep"),
+        help: ArgumentHelp("A copy of its file that stays, by its id.", valueName: "id"))
+    var kept: [String] = []
     @Option(help: MirrorStoreOptions.help, completion: .directory) var store: String
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
     @OptionGroup(title: MirrorStoreOptions.title) var storeOptions: MirrorStoreOptions
@@ -77,8 +100,21 @@ struct SyncRemove: SyncVerb {
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     func run() throws {
-        let (engine, wanted) = (try engine(), member)
+        let engine = try engine()
         let members = try currentMembers(of: engine)
+        let member = try find(member, in: members)
+        let kept = try kept.map { try find($0, in: members) }
+        guard !member.isThisDevice else {
+            throw Failure.usage("that is this file itself; use \"sync leave\"")
+        }
+        let gone = try waiting { try await engine.remove(member, keeping: kept) }
+        for member in gone {
+            let name = Visible.text(member.name.isEmpty ? member.id : member.name)
+            try acknowledge("removed \(name)\(member.forkOf == nil ? "" : ", a copy")")
+        }
+    }
+
+    private func find(_ wanted: String, in members: [SyncMember]) throws -> SyncMember {
         let found = members.filter { $0.id == wanted || (!wanted.isEmpty && $0.name == wanted) }
         guard let member = found.first else {
             throw Failure(
@@ -89,10 +125,6 @@ struct SyncRemove: SyncVerb {
                 "\(found.count) members are \"\(wanted)\"",
                 hint: "use the id, which \"sync members\" shows", .notFound)
         }
-        guard !member.isThisDevice else {
-            throw Failure.usage("that is this file itself; use \"sync leave\"")
-        }
-        try waiting { try await engine.remove(member) }
-        try acknowledge("removed \(Visible.text(member.name.isEmpty ? member.id : member.name))")
+        return member
     }
 }

@@ -42,11 +42,13 @@ struct SyncInvite: SyncVerb {
         commandName: "invite",
         abstract: "Print a code with which another device can join.",
         discussion: """
-            The code is a secret: whoever has it can join and read everything. It can be used once; one for recovery stays \
-            valid until it is removed from the members, for a sheet of paper.
+            The code is a secret: whoever has it can join and read everything. It can be used once, for a week, and the \
+            device reads and writes rows. One for recovery stays valid until it is removed from the members, for a sheet \
+            of paper, and its devices are admins: they can also invite, remove, and let the group begin anew.
 
             EXAMPLES
               securestorage sync invite notes.db --store /mnt/share --device-keys keys
+              securestorage sync invite notes.db --admin --store /mnt/share --device-keys keys
               securestorage sync invite notes.db --recovery --store /mnt/share --device-keys keys
             """)
 
@@ -54,13 +56,27 @@ struct SyncInvite: SyncVerb {
     @Option(help: MirrorStoreOptions.help, completion: .directory) var store: String
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
     @Flag(help: "A code that stays valid.") var recovery = false
+    @Flag(help: "The device may also change the group.") var admin = false
+    @Option(help: ArgumentHelp("How many days the code is valid.", valueName: "number"))
+    var days: Int?
     @OptionGroup(title: MirrorStoreOptions.title) var storeOptions: MirrorStoreOptions
     @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
+    func validate() throws {
+        guard (1...36_500).contains(days ?? 1) else {
+            throw ValidationError("--days is a number from 1 to 36500")
+        }
+    }
+
     func run() throws {
-        let (engine, recovery) = (try engine(), recovery)
-        let invitation = try waiting { try await engine.invite(recovery ? .recovery : .once) }
+        let (engine, kind) = (try engine(), recovery ? SyncInvitation.Kind.recovery : .once)
+        let (role, end) = (
+            admin ? SyncMember.Role.admin : nil, days.map { Date() + Double($0) * 86_400 }
+        )
+        let invitation = try waiting {
+            try await engine.invite(kind, role: role, expires: end)
+        }
         try Output.standard.write(line: invitation.code)
     }
 }

@@ -100,7 +100,10 @@ struct SyncJoiningTests {
     @Test func `of two devices that enter at once, both are in the group`() async throws {
         let phone = try await WorldDevice.group(["d0"], in: objects)[0]
         let (first, second) = (try WorldDevice("d1", objects), try WorldDevice("d2", objects))
-        let codes = [try await phone.engine.invite(.once), try await phone.engine.invite(.once)]
+        let codes = [
+            try await phone.engine.invite(.once, role: .admin),
+            try await phone.engine.invite(.once, role: .admin),
+        ]
         try await second.engine.join(codes[1], deviceName: "d2", localRows: .keep)
         let (engine, hasEntered) = (first.engine, Locked(false))
         // The other one comes when this one has read who is in the group.

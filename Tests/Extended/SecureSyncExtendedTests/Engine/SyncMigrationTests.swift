@@ -76,7 +76,8 @@ struct SyncMigrationTests {
         let laptop = try Device("laptop", objects, Self.note)
         try await phone.engine.createGroup(deviceName: "phone")
         try await laptop.engine.join(
-            try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
+            try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
+            localRows: .keep)
         try phone.write("INSERT INTO note VALUES ('a', 'a', 'calm'), ('b', 'b', 'calm')")
         try await settle(phone, laptop)
         return (phone, laptop)
@@ -216,7 +217,8 @@ struct SyncMigrationTests {
         let tablet = try Device("tablet", objects, Self.note)
         try tablet.upgrade(migrations, add)
         try await tablet.engine.join(
-            try await laptop.engine.invite(.once), deviceName: "tablet", localRows: .keep)
+            try await laptop.engine.invite(.once, role: .admin), deviceName: "tablet",
+            localRows: .keep)
         try await settle(tablet)
         try check(tablet.rows(feelings), equals: expected)
 

@@ -48,7 +48,8 @@ struct SyncOwnRowsTests {
                 let laptop = try WorldDevice("laptop", objects)
                 try await laptop.write(row)
                 try await laptop.engine.join(
-                    try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
+                    try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
+                    localRows: .keep)
                 for time in 1...2 {
                     // Before it is applied, what the laptop has written is put aside.
                     try await phone.write("REPLACE INTO setting VALUES ('phone', 0, \(time), 0)")

@@ -50,7 +50,8 @@ struct SyncSnapshotWritingTests {
         try await untilSnapshot(device)
         let other = try WorldDevice("other", objects)
         try await other.engine.join(
-            try await device.engine.invite(.once), deviceName: "other", localRows: .keep)
+            try await device.engine.invite(.once, role: .admin), deviceName: "other",
+            localRows: .keep)
         device.store.watchCreations(.init())
         for _ in 0..<2 { for device in [device, other] { try await device.engine.syncOnce() } }
         try check(other.rows(), equals: device.rows())
@@ -119,7 +120,8 @@ struct SyncSnapshotWritingTests {
         check(objects.read(made.name), equals: made.bytes)
         let laptop = try WorldDevice("laptop", objects)
         try await laptop.engine.join(
-            try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
+            try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
+            localRows: .keep)
         try await laptop.engine.syncOnce()
         try check(laptop.rows(), equals: phone.rows())
         // What has not come about leaves nothing.
@@ -147,7 +149,8 @@ struct SyncSnapshotWritingTests {
         try await untilSnapshot(devices[0])
         let tablet = try WorldDevice("tablet", objects)
         try await tablet.engine.join(
-            try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .discard)
+            try await devices[0].engine.invite(.once, role: .admin), deviceName: "tablet",
+            localRows: .discard)
         try await tablet.engine.syncOnce()
         try check(tablet.rows(), equals: devices[0].rows())
     }
@@ -173,7 +176,7 @@ struct SyncSnapshotWritingTests {
         try await phone.engine.createGroup(deviceName: "d0")
         let laptop = try WorldDevice("d1", objects)
         try await laptop.engine.join(
-            try await phone.engine.invite(.once), deviceName: "d1", localRows: .keep)
+            try await phone.engine.invite(.once, role: .admin), deviceName: "d1", localRows: .keep)
         try await write(phone, 1)
         for device in [phone, laptop, phone] { try await device.engine.syncOnce() }
         // The same file, with the clock set right.

@@ -113,7 +113,8 @@ struct SyncStrangerTests {
         let laptop = try WorldDevice("laptop", objects)
         try await laptop.write("INSERT INTO parent VALUES ('a', 1, NULL)")
         try await laptop.engine.join(
-            try await phone.engine.invite(.once), deviceName: "laptop", localRows: .keep)
+            try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
+            localRows: .keep)
         try putGarbage(into: laptop)
         try await settle([laptop, phone])
         try await check(laptop.engine.members().count, equals: 2)

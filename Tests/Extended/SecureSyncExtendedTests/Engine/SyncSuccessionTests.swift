@@ -68,7 +68,8 @@ struct SyncSuccessionTests {
         // Joined since: the store knows nothing of it.
         let tablet = try WorldDevice("tablet", objects)
         try await tablet.engine.join(
-            try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+            try await devices[0].engine.invite(.once, role: .admin), deviceName: "tablet",
+            localRows: .keep)
         try await tablet.write("INSERT INTO parent VALUES ('new', 1, NULL)")
         try await settle(devices + [tablet])
         objects.putBack(old)
@@ -235,7 +236,8 @@ struct SyncSuccessionTests {
         // Its file knows nothing of its removal, and yet it can join again.
         try await devices[2].write("INSERT INTO parent VALUES ('a', 'ruth', NULL)")
         try await devices[2].engine.join(
-            try await devices[1].engine.invite(.once), deviceName: "ruth", localRows: .keep)
+            try await devices[1].engine.invite(.once, role: .admin), deviceName: "ruth",
+            localRows: .keep)
         try await settle(devices)
         try check(parents(devices[0]), equals: ["a ruth"])
     }
@@ -264,7 +266,8 @@ struct SyncSuccessionTests {
         let old = objects.all
         let tablet = try WorldDevice("tablet", objects)
         try await tablet.engine.join(
-            try await devices[1].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+            try await devices[1].engine.invite(.once, role: .admin), deviceName: "tablet",
+            localRows: .keep)
         try await tablet.engine.syncOnce()
         try await tablet.write("INSERT INTO parent VALUES ('a', 'tablet', NULL)")
         objects.putBack(old)
@@ -273,7 +276,8 @@ struct SyncSuccessionTests {
         let error = await #expect(throws: SyncError.self) { try await tablet.engine.syncOnce() }
         check(error?.isTransient, equals: true)
         try await tablet.engine.join(
-            try await devices[0].engine.invite(.once), deviceName: "tablet", localRows: .keep)
+            try await devices[0].engine.invite(.once, role: .admin), deviceName: "tablet",
+            localRows: .keep)
         try await settle([tablet, devices[0]])
         try check(parents(devices[0]), equals: ["a tablet"])
         await #expect(throws: SyncError.alreadyMember) {
@@ -285,8 +289,8 @@ struct SyncSuccessionTests {
         async throws
     {
         let devices = try await group("phone")
-        let invitation = try await devices[0].engine.invite(.once)
-        let recovery = try await devices[0].engine.invite(.recovery)
+        let invitation = try await devices[0].engine.invite(.once, role: .admin)
+        let recovery = try await devices[0].engine.invite(.recovery, role: .admin)
         try await devices[0].write("INSERT INTO parent VALUES ('a', 'phone', NULL)")
         for _ in 0..<2 { try await devices[0].engine.reset() }
         let laptop = try WorldDevice("laptop", objects)
@@ -314,7 +318,8 @@ struct SyncSuccessionTests {
         await #expect(throws: SyncError.notAMember) { try await devices[1].engine.syncOnce() }
         try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
         try await devices[1].engine.join(
-            try await devices[0].engine.invite(.once), deviceName: "laptop", localRows: .keep)
+            try await devices[0].engine.invite(.once, role: .admin), deviceName: "laptop",
+            localRows: .keep)
         try await settle(devices)
         try check(parents(devices[0]), equals: ["a laptop"])
 
@@ -323,7 +328,8 @@ struct SyncSuccessionTests {
             keyStore: InMemoryKeyStore())
         await #expect(throws: KeyStoreError.self) { try await engine.syncOnce() }
         try await engine.join(
-            try await devices[0].engine.invite(.once), deviceName: "new", localRows: .keep)
+            try await devices[0].engine.invite(.once, role: .admin), deviceName: "new",
+            localRows: .keep)
         try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
         try await engine.syncOnce()

@@ -17,7 +17,7 @@ struct SyncTwoEnginesTests {
         let (phone, server) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
         try await phone.engine.createGroup(deviceName: "d0")
         try await server.engine.join(
-            try await phone.engine.invite(.once), deviceName: "d1", localRows: .keep)
+            try await phone.engine.invite(.once, role: .admin), deviceName: "d1", localRows: .keep)
         try await server.engine.syncOnce()
         var configuration = SecureDatabaseConfiguration()
         configuration.secondInstance = .allowed

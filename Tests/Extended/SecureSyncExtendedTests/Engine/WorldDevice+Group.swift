@@ -29,7 +29,8 @@ extension WorldDevice {
         try await phone.engine.createGroup(deviceName: "d0")
         for device in [tablet, laptop] {
             try await device.engine.join(
-                try await phone.engine.invite(.once), deviceName: device.name, localRows: .keep)
+                try await phone.engine.invite(.once, role: .admin), deviceName: device.name,
+                localRows: .keep)
         }
         return (phone, tablet, laptop)
     }
@@ -37,7 +38,7 @@ extension WorldDevice {
     /// Joins the group of another device, and has its rows.
     func join(_ host: WorldDevice, _ rows: SyncLocalRows = .keep) async throws {
         try await engine.join(
-            try await host.engine.invite(.once), deviceName: name, localRows: rows)
+            try await host.engine.invite(.once, role: .admin), deviceName: name, localRows: rows)
         try await engine.syncOnce()
     }
 

@@ -12,7 +12,7 @@ struct LyingStoreTests {
     @Test func `a group of the store's own is not the invitation's`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let invitation = try await phone.group.invite(.once)
+        let invitation = try await phone.group.invite(.once, role: .admin)
         // The store knows the group's id, the public keys of the guest, and the genuine entry.
         let (id, guest) = (phone.group.id, MemberKeys(of: invitation.secret))
         let genuine = try require(store.all[store.chain[1]])
@@ -145,7 +145,7 @@ struct LyingStoreTests {
     @Test func `names and keys do not occur in the store`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
-        let invitation = try await phone.group.invite(.once)
+        let invitation = try await phone.group.invite(.once, role: .admin)
         _ = try await GroupDevice.joining(invitation, "a canary's name", store)
         let everything = store.all.values.reduce(Data(), +)
         check(everything.firstRange(of: Data("canary".utf8)) == nil)
