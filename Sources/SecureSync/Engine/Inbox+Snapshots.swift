@@ -24,8 +24,21 @@ extension Inbox {
     }
 
     /// Lets the next snapshot's floor count, if all that the snapshot contains is applied here.
+    ///
+    /// One that contradicts what is known here is not adopted, nor any after it: whoever has signed
+    /// it has to be removed. The logs go on.
     mutating func adoptNext() async throws -> Bool {
-        guard adopts, let number = snapshots.first else { return false }
+        guard adopts, !isHalted, let number = snapshots.first else { return false }
+        do {
+            return try await adopt(number)
+        } catch let error as SyncError where error.isDamaged {
+            outcome.failures.append(error)
+            isHalted = true
+            return false
+        }
+    }
+
+    private mutating func adopt(_ number: UInt64) async throws -> Bool {
         let reader = SnapshotStore(store: store, keys: keys)
         guard let found = try await reader.read(number) else {
             // Void; or removed since it was listed, and batches that this file needs with it.
@@ -38,16 +51,16 @@ extension Inbox {
         let (next, capture, keys) = (found.snapshot, capture, keys)
         let declaration = next.manifest.declaration
         let name = SyncNames.snapshot(group: keys.group, number: number)
-        // A member that counts has applied it, so it counts for all.
-        for (member, head) in declaration.heads where keys.removed[member] == nil {
-            if let limit = limits[member] { limits[member] = max(limit, head) }
-        }
         if let adopted, found.previous != adopted.hash {
             throw SyncError.damaged(name, "it does not follow the snapshot before it")
         }
         guard try await isFollowed(next) else {
             snapshots.removeFirst()
             return true
+        }
+        // A member that counts has applied it, so it counts for all.
+        for (member, head) in declaration.heads where keys.removed[member] == nil {
+            if let limit = limits[member] { limits[member] = max(limit, head) }
         }
         let isAdopted = try await database.write { db in
             let journal = SyncJournal(db)
@@ -58,6 +71,11 @@ extension Inbox {
                 guard next.manifest.logs[head.member]?.hash == head.hash else {
                     throw SyncError.damaged(name, "it has seen another batch than the store shows")
                 }
+            }
+            if let adopted = try journal.adopted(),
+                let objection = try journal.objection(to: next, after: adopted)
+            {
+                throw SyncError.damaged(name, objection)
             }
             try Outbox.seal(keys, capture, in: db)
             try capture.forget(through: declaration.floor, in: db)
@@ -84,5 +102,35 @@ extension Inbox {
             last = found.snapshot
         }
         return keys.countsAlone(last)
+    }
+
+    /// What the next snapshot contains was in the store before it.
+    mutating func findWithheldHeads() async throws {
+        guard adopts, !isHalted, let number = snapshots.first else { return }
+        let reader = SnapshotStore(store: store, keys: keys)
+        guard let heads = try await reader.read(number)?.snapshot.manifest.declaration.heads else {
+            return
+        }
+        for (member, head) in heads.sorted(by: { $0.key < $1.key }) where member != keys.member {
+            if let missing = try await missing(of: member, upTo: head) {
+                outcome.failures.append(.withheld(SyncLog(member), number: missing))
+            }
+        }
+    }
+}
+
+extension SyncJournal {
+    /// Why a snapshot cannot be the next one, by what this file knows; nil if it can.
+    fileprivate func objection(
+        to next: AdoptedSnapshot, after adopted: AdoptedSnapshot
+    ) throws -> String? {
+        let (before, declaration) = (adopted.manifest.declaration, next.manifest.declaration)
+        let isEntering = before.logs[next.writer] == nil
+        guard !isEntering || next.manifest.rows == adopted.manifest.rows else {
+            return "it has other rows than the one before"
+        }
+        return before.objection(
+            to: declaration, by: next.writer, published: try published(),
+            promise: { (try? promise(of: $0, $1)) ?? 0 })
     }
 }

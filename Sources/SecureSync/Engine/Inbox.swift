@@ -24,11 +24,13 @@ struct Inbox {
     var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
     var covered: Floor.Heads = [:]
+    /// Whether the next snapshot is not adopted, since it is wrong.
+    var isHalted = false
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     var adopts = false
 
     /// What was done so far, also before an error.
-    private(set) var outcome = Outcome()
+    var outcome = Outcome()
 
     struct Outcome: Sendable {
         var transactions = 0
@@ -310,8 +312,17 @@ struct Inbox {
         return try await snapshots.isLate(head)
     }
 
+    /// The first batch of a log that the store does not have, of those up to a number; nil if it
+    /// has all, or the log cannot be read.
+    mutating func missing(of member: MemberID, upTo head: UInt64) async throws -> UInt64? {
+        guard var log = logs[member], log.end < head else { return nil }
+        try await list(&log)
+        return log.end < head ? log.end + 1 : nil
+    }
+
     /// What a transaction needs was in the store before it; so what is not there is withheld.
     private mutating func findWithheld() async throws {
+        try await findWithheldHeads()
         for log in logs.values.sorted(by: { $0.member < $1.member })
         where !tainted.contains(log.member) {
             if log.isTorn, log.listed.isEmpty {

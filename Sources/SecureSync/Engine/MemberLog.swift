@@ -95,6 +95,17 @@ struct MemberLog: Sendable {
         return false
     }
 
+    /// The first batch that is missing of those that a snapshot contains; nil if there is none.
+    ///
+    /// Batches are removed from the beginning: where the store has some of a log, it has the last
+    /// one that any snapshot contains, or the snapshot says what is not so.
+    func missing(upTo head: UInt64) async throws -> UInt64? {
+        guard head > 0, try await places(from: head).isEmpty,
+            let last = try await places().last?.number
+        else { return nil }
+        return last + 1
+    }
+
     func isSigned(_ bytes: Data, _ number: UInt64) -> Bool {
         guard let envelope = try? SealedEnvelope(reading: bytes, .batch) else { return false }
         return envelope.group == keys.group && envelope.member == member

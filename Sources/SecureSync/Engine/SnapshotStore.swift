@@ -55,7 +55,12 @@ struct SnapshotStore: Sendable {
             keys.void.insert(name, size: bytes.count)
             return nil
         }
-        try keys.requireSameChain(object.header, name)
+        do { try keys.requireSameChain(object.header, name) } catch let error as SyncError
+            where error.isDamaged
+        {
+            keys.void.insert(name, size: bytes.count)
+            return nil
+        }
         do {
             let content = try object.open(key: try keys.key(ofEpoch: object.header.epoch))
             let manifest = try SnapshotManifest(decoding: content, number: number)
@@ -65,6 +70,10 @@ struct SnapshotStore: Sendable {
                     manifest: manifest),
                 object.header.previous
             )
+        } catch is CBORError where keys.hasKey(ofEpoch: object.header.epoch) {
+            // Its writer has sealed what is no manifest.
+            keys.void.insert(name, size: bytes.count)
+            return nil
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         }

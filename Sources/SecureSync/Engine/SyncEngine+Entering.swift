@@ -96,11 +96,17 @@ extension SyncEngine {
         return (place, (own, newest), numbers.last ?? own?.number ?? 0)
     }
 
-    /// The newest snapshot that counts, in the store or in this file.
+    /// The snapshot from which the group goes on after a removal: the one that this file has
+    /// adopted, since it has compared that with what it knows; or the store's newest, if that one
+    /// is gone.
     func newestSnapshot(of group: SyncGroup) async throws -> AdoptedSnapshot? {
         var keys = try await group.keys()
         keys.isCurrent = true
-        return try await nextNumber(SnapshotStore(store: store, keys: keys)).1.newest
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        let (_, found, _) = try await nextNumber(snapshots)
+        guard let own = found.own, try await snapshots.read(own.number)?.snapshot.hash == own.hash
+        else { return found.newest }
+        return own
     }
 
     private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
@@ -125,6 +131,12 @@ extension SyncEngine {
     /// Replaces the file's rows by those of the newest snapshot; what only this file has written
     /// waits until the logs are read.
     func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
+        for (member, head) in snapshot.manifest.declaration.heads {
+            let log = MemberLog(store: store, keys: keys, member: member)
+            if let missing = try await log.missing(upTo: head) {
+                throw SyncError.withheld(SyncLog(member), number: missing)
+            }
+        }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
         let (log, sent) = try await database.read { db -> (MemberID?, UInt64) in
             let journal = SyncJournal(db)
@@ -190,7 +202,12 @@ extension SyncEngine {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let numbers = try await snapshots.numbers(after: adopted)
         guard let newest = try await snapshots.newest(of: numbers) else { return }
-        guard try await hasSent(newest, keys) else { throw Outbox.OtherCopy() }
+        guard try await !hasSent(newest, keys) else { return }
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
+        let last = newest.manifest.declaration.heads[keys.member, default: 0]
+        // Whoever says what is not so must not make this file another member.
+        guard try await log.missing(upTo: last) == nil else { return }
+        throw Outbox.OtherCopy()
     }
 
     /// Whether this file has sent all that a snapshot contains of this member.

@@ -84,10 +84,7 @@ extension Declaration {
         next.heads = heads
         for (member, log) in logs {
             guard let closing = log.closing else { continue }
-            let isKnown = logs.allSatisfy { other, log in
-                log.closing != nil || (now[other]?.adopted ?? log.entered) >= closing
-            }
-            guard isKnown else { continue }
+            guard isKnown(closing, now) else { continue }
             next.logs[member] = nil
             next.closed[member] = heads[member, default: 0]
         }
@@ -98,7 +95,7 @@ extension Declaration {
         return next
     }
 
-    private func risenFloor(
+    func risenFloor(
         over old: Floor, published: [MemberID: Published],
         promise: (MemberID, UInt64) -> UInt64
     ) -> Floor {

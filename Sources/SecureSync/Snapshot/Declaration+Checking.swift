@@ -1,0 +1,74 @@
+// What a reader checks of the next declaration: a member's conclusion counts for others only as far
+// as they come to it themselves.
+extension Declaration {
+    /// Why a declaration cannot be the next one; nil if it can.
+    ///
+    /// A writer that knows less comes to a lower floor, so one that is above what this member comes
+    /// to is wrong, or is about batches that it does not know yet.
+    ///
+    /// - Parameters:
+    ///   - next: Which follows this one.
+    ///   - writer: Who has signed it.
+    ///   - published: Of each member, what its last batch that is applied here says.
+    ///   - promise: The time of a batch that is applied here, in milliseconds.
+    /// - Returns: The reason, as the end of a sentence.
+    package func objection(
+        to next: Declaration, by writer: MemberID, published: [MemberID: Published],
+        promise: (MemberID, UInt64) -> UInt64
+    ) -> String? {
+        guard next.number > number, next.heads.cover(heads), next.floor.heads.cover(floor.heads),
+            next.floor.time >= floor.time
+        else { return "it goes back" }
+        if logs[writer] == nil {
+            var before = self
+            before.number = next.number - 1
+            return before.entering(writer) == next
+                ? nil : "it is more than the one before with one more log"
+        }
+        guard isOpen(writer) else { return "its writer's log is closed" }
+        let now = published.merging([writer: Published(heads: next.heads, adopted: number)]) {
+            $1.joined(with: $0)
+        }
+        guard keepsLogs(in: next, writer, now) else { return "it opens or closes a log too early" }
+        let highest = next.risenFloor(over: floor, published: now, promise: promise)
+        guard highest.heads.cover(next.floor.heads), next.floor.time <= highest.time else {
+            return "its floor is above what all members have applied"
+        }
+        return nil
+    }
+
+    private func keepsLogs(
+        in next: Declaration, _ writer: MemberID, _ published: [MemberID: Published]
+    ) -> Bool {
+        guard Set(logs.keys).union(closed.keys) == Set(next.logs.keys).union(next.closed.keys)
+        else { return false }
+        for (member, last) in closed where next.closed[member] != last { return false }
+        for (member, log) in logs {
+            if let later = next.logs[member] {
+                let isKept = later == log
+                let isClosing =
+                    log.closing == nil && member != writer
+                    && later == Log(entered: log.entered, closing: next.number)
+                guard isKept || isClosing else { return false }
+            } else {
+                guard let closing = log.closing, next.closed[member] == next.heads[member] ?? 0,
+                    isKnown(closing, published)
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Whether all open logs have adopted a snapshot.
+    func isKnown(_ closing: UInt64, _ published: [MemberID: Published]) -> Bool {
+        logs.allSatisfy { other, log in
+            log.closing != nil || (published[other]?.adopted ?? log.entered) >= closing
+        }
+    }
+}
+
+extension Declaration.Published {
+    fileprivate func joined(with other: Declaration.Published) -> Declaration.Published {
+        .init(heads: heads.joined(with: other.heads), adopted: max(adopted, other.adopted))
+    }
+}

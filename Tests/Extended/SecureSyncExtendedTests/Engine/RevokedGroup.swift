@@ -1,0 +1,91 @@
+import Crypto
+import Foundation
+import SecureStorage
+import TestSupport
+
+@testable import SecureSync
+@testable import SecureSyncTests
+@testable import SyncWorlds
+
+/// Three devices of a group, of which one is to be removed.
+struct RevokedGroup {
+    let objects = WorldObjects()
+    let anna: WorldDevice
+    let cleo: WorldDevice
+    let ruth: WorldDevice
+
+    init() async throws {
+        let devices = try await WorldDevice.group(["anna", "cleo", "ruth"], in: objects)
+        (anna, cleo, ruth) = (devices[0], devices[1], devices[2])
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+    }
+}
+
+/// What tests of such a group do.
+protocol InRevokedGroup {
+    var group: RevokedGroup { get }
+}
+
+extension InRevokedGroup {
+    var objects: WorldObjects { group.objects }
+    var anna: WorldDevice { group.anna }
+    var cleo: WorldDevice { group.cleo }
+    var ruth: WorldDevice { group.ruth }
+
+    func settle(_ devices: [WorldDevice]) async throws {
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+    }
+
+    func write(_ key: String, by device: WorldDevice) async throws {
+        try await device.write("INSERT INTO parent VALUES ('\(key)', '\(device.name)', NULL)")
+    }
+
+    func parents(_ device: WorldDevice) throws -> [String?] {
+        try device.queue.read { try $0.strings("SELECT id FROM parent ORDER BY id") }
+    }
+
+    /// The group as a device knows it now.
+    func keys(of device: WorldDevice) async throws -> GroupKeys {
+        let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
+        return try await SyncGroup(
+            resuming: chain.compactMap { objects.read($0) },
+            as: AdversaryGroup.id(of: device), in: device.store, keyStore: device.keyStore
+        ).keys()
+    }
+
+    /// Removes Ruth.
+    ///
+    /// - Returns: The name of the entry.
+    func removeRuth() async throws -> String {
+        let member = try require(await anna.engine.members().first { $0.name == "ruth" })
+        try await anna.engine.remove(member)
+        return try require(objects.history.last { $0.dropFirst(32).hasPrefix("/m/") })
+    }
+
+    /// Seals a batch of Ruth's.
+    func seal(
+        _ key: String, _ keys: GroupKeys, number: UInt64, after previous: Data,
+        heads: [LogHead] = []
+    ) throws -> SealedBatch {
+        let time: UInt64 = 1_790_000_000_000
+        let stamp = Stamp(time: Stamp.time(milliseconds: time), member: keys.member)
+        let row = RowChange(
+            table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),
+            registers: [
+                .init(columns: ["name"], values: [.text("ruth")], stamp: stamp),
+                .init(columns: ["code"], values: [.null], stamp: stamp),
+            ])
+        return try SealedBatch.seal(
+            BatchBody(time: time, schema: 0, heads: heads, changes: [row], isLast: true),
+            BatchHeader(
+                group: keys.group, member: keys.member, number: number,
+                epoch: keys.currentEpoch, previous: previous, chain: keys.position),
+            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+    }
+
+    func last(of keys: GroupKeys) throws -> (name: String, batch: SealedBatch) {
+        let log = SyncNames.log(group: keys.group, member: keys.member)
+        let name = try require(objects.names.last { $0.hasPrefix(log) })
+        return (name, try SealedBatch(reading: try require(objects.read(name))))
+    }
+}

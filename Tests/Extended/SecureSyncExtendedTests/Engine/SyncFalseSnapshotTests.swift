@@ -1,0 +1,162 @@
+import Crypto
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+@testable import SecureSync
+@testable import SecureSyncTests
+@testable import SyncWorlds
+
+/// Snapshots that a member makes, or a removed one, and that say what is not so.
+struct SyncFalseSnapshotTests: InRevokedGroup {
+    let group: RevokedGroup
+
+    init() async throws { group = try await RevokedGroup() }
+
+    /// A snapshot without rows, in which the group has no other member.
+    private func forgedSnapshot(
+        _ number: UInt64, _ keys: GroupKeys, after previous: Data
+    ) throws -> Data {
+        var declaration = Declaration.first(of: keys.member)
+        declaration.number = number
+        let manifest = SnapshotManifest(
+            time: 1, schema: 0, declaration: declaration,
+            logs: [
+                keys.member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])
+            ],
+            rows: .init(name: Data(count: 16), epoch: 1, parts: []))
+        return try SealedObject.seal(
+            manifest.encoded(),
+            BatchHeader(
+                .snapshot, group: keys.group, member: keys.member, number: number,
+                epoch: keys.currentEpoch, previous: previous, chain: keys.position),
+            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign
+        ).bytes
+    }
+
+    /// A snapshot by Ruth that follows the newest one, as a member may make it, or not.
+    private func sendSnapshot(_ change: (inout SnapshotManifest) -> Void) async throws -> String {
+        let keys = try await keys(of: ruth)
+        let last = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
+        let newest = try SealedObject(reading: try require(objects.read(last)), .snapshot)
+        let number = newest.header.number
+        var manifest = try SnapshotManifest(
+            decoding: newest.open(key: keys.key(ofEpoch: newest.header.epoch)), number: number)
+        manifest.declaration.number += 1
+        change(&manifest)
+        let next = try SealedObject.seal(
+            manifest.encoded(),
+            BatchHeader(
+                .snapshot, group: keys.group, member: keys.member, number: number + 1,
+                epoch: keys.currentEpoch, previous: newest.hash, chain: keys.position),
+            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+        let name = SyncNames.snapshot(group: keys.group, number: number + 1)
+        check(objects.create(name, next.bytes))
+        return name
+    }
+
+    private enum Poison: CaseIterable {
+        case floorTime, lowerHeads, higherHeads, closesOthers, opensAnother, forgetsLog
+    }
+
+    private func poison(_ manifest: inout SnapshotManifest, _ kind: Poison, _ ruth: MemberID) {
+        let others = manifest.declaration.logs.keys.filter { $0 != ruth }.sorted()
+        switch kind {
+        case .floorTime: manifest.declaration.floor.time = Stamp.greatestTime >> 16
+        case .lowerHeads: manifest.declaration.heads = [:]
+        case .higherHeads:
+            manifest.declaration.heads[others[0]] = 1 << 40
+            manifest.logs[others[0]]?.hash = Data(repeating: 1, count: 32)
+        case .closesOthers:
+            for member in others {
+                manifest.declaration.logs[member] = nil
+                manifest.declaration.closed[member] = 0
+            }
+        case .opensAnother:
+            let new = MemberID.random()
+            manifest.declaration.logs[new] = .init(entered: manifest.declaration.number)
+            manifest.logs[new] = .init(
+                hash: Data(count: 32), heard: 0, promises: [], published: [:])
+        case .forgetsLog:
+            manifest.declaration.logs[others[0]] = nil
+            manifest.logs[others[0]] = nil
+        }
+    }
+
+    @Test(arguments: 0..<6)
+    func `a snapshot that says what is not so is adopted by nobody, and its writer is removed`(
+        _ number: Int
+    ) async throws {
+        let kind = Poison.allCases[number]
+        for round in 0..<2 {
+            for device in [anna, cleo, ruth] {
+                try await write("\(device.name) \(round)", by: device)
+            }
+            try await settle([anna, cleo, ruth])
+        }
+        let id = try await AdversaryGroup.id(of: ruth)
+        let name = try await sendSnapshot { poison(&$0, kind, id) }
+        try await write("after", by: cleo)
+        for device in [cleo, anna] {
+            do {
+                try await device.engine.syncOnce()
+                // What is no manifest is void, and whose log it names may take itself for a copy.
+                check(kind == .lowerHeads || kind == .higherHeads, "\(kind)")
+            } catch SyncError.damaged(name, _) {
+            } catch SyncError.withheld(.member, _) {}
+        }
+        // The logs go on.
+        try check(parents(anna).contains("after"))
+        let floor = try anna.hasFloor()
+        _ = try await removeRuth()
+        try await settle([anna, cleo])
+        try check(anna.hasFloor(), equals: floor)
+        try await WorldDevice.writeSnapshots(anna, cleo)
+        try await settle([anna, cleo])
+        let guest = try WorldDevice("dora", objects)
+        try await guest.join(cleo)
+        for device in [cleo, guest] { try check(device.rows(), equals: anna.rows()) }
+    }
+
+    @Test func `a snapshot that it puts in the place of the newest one is loaded by nobody`()
+        async throws
+    {
+        let keys = try await keys(of: ruth)
+        try await write("first", by: anna)
+        try await settle([anna, cleo])
+        _ = try await removeRuth()
+        let name = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
+        let genuine = try require(objects.read(name))
+        let header = try BatchHeader(reading: genuine, .snapshot)
+        objects.set(name, try forgedSnapshot(header.number, keys, after: header.previous))
+        let guest = try WorldDevice("dora", objects)
+        try await guest.engine.join(
+            try await anna.engine.invite(.once, role: .admin), deviceName: "dora", localRows: .keep)
+        await #expect(throws: SyncError.self) { try await guest.engine.syncOnce() }
+        try await settle([anna, cleo])
+        for device in [anna, cleo] { try check(parents(device), equals: ["first"]) }
+        objects.set(name, genuine)
+        try await settle([guest, anna, cleo])
+        for device in [guest, anna, cleo] { try check(parents(device), equals: ["first"]) }
+    }
+
+    @Test func `a snapshot that it makes after its removal is adopted by nobody`() async throws {
+        let keys = try await keys(of: ruth)
+        _ = try await removeRuth()
+        let name = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
+        let newest = try require(objects.read(name))
+        let header = try BatchHeader(reading: newest, .snapshot)
+        let next = SyncNames.snapshot(group: keys.group, number: header.number + 1)
+        check(
+            objects.create(
+                next,
+                try forgedSnapshot(
+                    header.number + 1, keys, after: Data(SHA256.hash(data: newest)))))
+        try await write("by anna", by: anna)
+        try await settle([anna, cleo])
+        let guest = try WorldDevice("dora", objects)
+        try await guest.join(cleo)
+        for device in [anna, cleo, guest] { try check(parents(device), equals: ["by anna"]) }
+    }
+}

@@ -1,0 +1,173 @@
+import Crypto
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+@testable import SecureSync
+@testable import SecureSyncTests
+@testable import SyncWorlds
+
+/// Who changes the keys, whom they are for, and what goes with a member.
+struct SyncKeyChangeTests: InRevokedGroup {
+    let group: RevokedGroup
+
+    init() async throws { group = try await RevokedGroup() }
+
+    /// Creates the next entry of the chain.
+    private func append(_ action: ChainEntry.Action, by device: WorldDevice) async throws {
+        let id = try await AdversaryGroup.id(of: device)
+        let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
+        var state = MembershipState()
+        for name in chain { try state.follow(try require(objects.read(name))) }
+        let entry = ChainEntry(
+            group: state.group, number: state.count + 1, previous: state.last, author: id, time: 1,
+            action: action)
+        let keys = try MemberKeys(
+            named: MemberKeys.name(state.group, id), in: device.keyStore)
+        check(
+            objects.create(
+                SyncNames.chainEntry(group: state.group, number: entry.number),
+                try entry.signed(by: keys)))
+    }
+
+    /// A key for all, which only one of them can open.
+    private func keyOnly(
+        for device: WorldDevice, _ isCommitted: Bool
+    ) async throws -> ChainEntry.EpochKeys {
+        let keys = try await self.keys(of: device)
+        var state = MembershipState()
+        for name in objects.names.filter({ $0.dropFirst(32).hasPrefix("/m/") }) {
+            try state.follow(try require(objects.read(name)))
+        }
+        let epoch = try EpochKey.random(state.epoch + 1)
+        let other = try EpochKey.random(state.epoch + 1)
+        var wrapped: [MemberID: Data] = [:]
+        for member in state.active {
+            let isOwn = member.id == keys.member
+            // Either bytes that are no key, or a key that is not the one of the others.
+            wrapped[member.id] =
+                isOwn
+                ? try epoch.wrapped(for: member.id, member.keys, group: state.group)
+                : isCommitted
+                    ? try other.wrapped(for: member.id, member.keys, group: state.group)
+                    : Data(count: 81)
+        }
+        return ChainEntry.EpochKeys(
+            number: epoch.number, commitment: epoch.commitment(group: state.group),
+            wrapped: wrapped, previousNumber: epoch.number - 1, previous: Data(count: 80))
+    }
+
+    @Test(arguments: [false, true])
+    func `an admin that gives the others no key, or a wrong one, is removed, and nothing is lost`(
+        _ isCommitted: Bool
+    ) async throws {
+        try await write("before", by: cleo)
+        try await settle([cleo, anna])
+        try await append(.rotate(try await keyOnly(for: ruth, isCommitted)), by: ruth)
+        try await write("by anna", by: anna)
+        for device in [anna, cleo] {
+            let error = await #expect(throws: SyncError.self) {
+                try await write("by \(device.name) later", by: device)
+                try await device.engine.syncOnce()
+            }
+            check(error, equals: .keyWithheld(by: "ruth"))
+            // Nor after a restart.
+            try device.killAndReopen()
+            await #expect(throws: SyncError.keyWithheld(by: "ruth")) {
+                try await device.engine.syncOnce()
+            }
+        }
+        _ = try await removeRuth()
+        try await settle([anna, cleo])
+        for device in [anna, cleo] {
+            try check(
+                parents(device),
+                equals: ["before", "by anna", "by anna later", "by cleo later"])
+        }
+    }
+
+    @Test func `a writer changes no keys`() async throws {
+        let guest = try WorldDevice("guest", objects)
+        try await guest.engine.join(
+            try await anna.engine.invite(.once), deviceName: "guest", localRows: .keep)
+        try await settle([guest, anna])
+        let member = try require(await anna.engine.members().first { $0.name == "guest" })
+        check(member.role, equals: .writer)
+        for work in [
+            { try await guest.engine.rotateKey() }, { try await guest.engine.reset() },
+            { _ = try await guest.engine.invite(.once) },
+            { _ = try await guest.engine.remove(member) },
+        ] as [() async throws -> Void] {
+            let error = await #expect(throws: SyncError.self) { try await work() }
+            guard case .notAllowed = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+        try await append(.rotate(try await keyOnly(for: guest, false)), by: guest)
+        try await write("by anna", by: anna)
+        try await settle([anna, guest])
+        try check(parents(guest), equals: ["by anna"])
+    }
+
+    // MARK: - Forks
+
+    @Test func `what a device has forked goes with it, unless it is kept`() async throws {
+        let copy = try WorldDevice(copyOf: ruth, "copy")
+        try await write("by ruth", by: ruth)
+        try await ruth.engine.syncOnce()
+        try await write("by copy", by: copy)
+        try await copy.engine.syncOnce()
+        try await anna.engine.syncOnce()
+        let members = try await anna.engine.members()
+        let member = try require(members.first { $0.name == "ruth" && $0.forkOf == nil })
+        let fork = try require(members.first { $0.forkOf == member.id })
+        check(fork.addedBy, equals: member.id)
+        check(fork.addedAt > member.addedAt)
+        let gone = try await anna.engine.remove(member)
+        check(gone.map(\.id), equals: [member.id, fork.id])
+        for device in [ruth, copy] {
+            await #expect(throws: SyncError.notAMember) { try await device.engine.syncOnce() }
+        }
+        try await settle([anna, cleo])
+        try check(parents(cleo), equals: ["by copy", "by ruth"])
+    }
+
+    @Test func `a copy that is kept goes on when the device goes`() async throws {
+        let copy = try WorldDevice(copyOf: ruth, "copy")
+        try await write("by ruth", by: ruth)
+        try await ruth.engine.syncOnce()
+        try await write("by copy", by: copy)
+        try await copy.engine.syncOnce()
+        try await anna.engine.syncOnce()
+        let members = try await anna.engine.members()
+        let member = try require(members.first { $0.name == "ruth" && $0.forkOf == nil })
+        let fork = try require(members.first { $0.forkOf == member.id })
+        try await check(
+            anna.engine.remove(member, keeping: [fork]).map(\.id), equals: [member.id])
+        await #expect(throws: SyncError.notAMember) { try await ruth.engine.syncOnce() }
+        try await settle([anna, copy])
+        // The device that is removed by its own copy.
+        try await check(copy.engine.members().count, equals: 3)
+    }
+
+    @Test func `an invitation that has expired is removed, and its keys open nothing more`()
+        async throws
+    {
+        let late = try await anna.engine.invite(.once, expires: Date() + 0.05)
+        let open = try await anna.engine.invite(.once, role: .admin, expires: Date() + 100)
+        try await Task.sleep(for: .milliseconds(60))
+        let guest = try WorldDevice("guest", objects)
+        await #expect(throws: SyncError.self) {
+            try await guest.engine.join(late, deviceName: "guest", localRows: .keep)
+        }
+        try await settle([cleo, anna])
+        let members = try await anna.engine.members().filter { $0.kind == .invitation }
+        check(members.count, equals: 1)
+        check(members.first?.role, equals: .admin)
+        check(members.first?.expires != nil)
+        try await guest.engine.join(open, deviceName: "guest", localRows: .keep)
+        try await guest.engine.syncOnce()
+    }
+}
