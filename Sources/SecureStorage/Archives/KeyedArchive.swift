@@ -5,6 +5,11 @@ internal import Foundation
 /// An archive may come from anywhere: it is validated as a whole before any object is built from
 /// it.
 enum KeyedArchive {
+    /// Whether an archive may only hold objects of the classes that the type requests.
+    static func isSecure<T: NSCoding>(_ type: T.Type) -> Bool {
+        (type as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
+    }
+
     /// Returns the archive of an object.
     ///
     /// - Parameter object: An object whose class can be found by name. The same applies to all
@@ -12,7 +17,7 @@ enum KeyedArchive {
     /// - Returns: A binary property list.
     /// - Throws: `.typeConversionFailed` for an object that could not be decoded again.
     static func encode<T: NSCoding>(_ object: T) throws -> Data {
-        let isSecure = (T.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
+        let isSecure = isSecure(T.self)
         #if canImport(ObjectiveC)
             let data: Data
             do {
@@ -44,7 +49,7 @@ enum KeyedArchive {
         guard let wanted = type as Any as? AnyClass else {
             throw SecureStorageError.typeConversionFailed
         }
-        let isSecure = (type as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
+        let isSecure = isSecure(type)
         #if canImport(ObjectiveC)
             _ = graph  // only validated; Foundation reads the data itself
             let decoded = try unarchive(data, wanted: wanted, isSecure: isSecure)

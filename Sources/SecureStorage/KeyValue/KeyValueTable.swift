@@ -50,6 +50,16 @@ package final class KeyValueTable: Sendable {
         countAll = "SELECT count(*) FROM \(table) WHERE \(alive)"
     }
 
+    /// Whether other devices write the table, too: it has triggers of SecureSync.
+    func isSynced(in db: SecureDatabaseStore) throws -> Bool {
+        try db.bool(
+            forQuery: """
+                SELECT EXISTS (
+                  SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
+                    AND name GLOB 'securestorage_sync_*')
+                """, values: [table]) ?? false
+    }
+
     /// The condition that a row has not expired.
     ///
     /// - Parameter time: Seconds since 1970, in SQL.

@@ -87,7 +87,9 @@ extension SecureKeyValueStore {
     /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: NSCoding>(_ key: String) async throws -> T? {
-        guard let entry = try await entry(key) else { return nil }
+        guard let entry = try await perform(.read, { try $0.entry(key, of: T.self) }) else {
+            return nil
+        }
         return try Self.object(entry)
     }
 

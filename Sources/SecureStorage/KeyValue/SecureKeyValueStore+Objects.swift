@@ -46,15 +46,17 @@ extension SecureKeyValueStore {
     ///
     /// The whole archive is checked before an object is created from it. A class that adopts
     /// `NSSecureCoding` is decoded securely: the archive may only hold objects of the classes that
-    /// it requests.
+    /// it requests. In a store that is synced, other devices write archives: there, an object of a
+    /// class without `NSSecureCoding` is not made, since an archive could name any class.
     ///
     /// - Parameter key: Any string.
     /// - Returns: An object of exactly the class that was stored, which is `T` or a subclass; nil
     ///   for an absent key or an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind (a plain or a
-    ///   `Codable` value), of another class, or a damaged archive; `.backingStoreError`.
+    ///   `Codable` value), of another class, or a damaged archive; `.backingStoreError`, with code
+    ///   `.misuse` (SQLITE_MISUSE) for a class without secure coding in a synced store.
     public func get<T: NSCoding>(_ key: String) throws -> T? {
-        guard let entry = try entry(key) else { return nil }
+        guard let entry = try entry(key, of: T.self) else { return nil }
         return try Self.object(entry)
     }
 
@@ -117,6 +119,19 @@ extension SecureKeyValueStore {
         if entry.kind == .archive { return try object(entry) }
         let data: Data? = try plain(entry)
         return data.map { NSData(data: $0) }
+    }
+
+    /// The entry of a key, if an object of the class may be made of what is in this store.
+    func entry<T: NSCoding>(_ key: String, of type: T.Type) throws -> KeyValueTable.Entry? {
+        try read { db, table in
+            guard try KeyedArchive.isSecure(type) || !table.isSynced(in: db) else {
+                throw SecureStorageError.backingStoreError(
+                    code: SQLiteResultCode.misuse.rawValue,
+                    message: "\(type) has no secure coding, and other devices write into this "
+                        + "synced store; adopt NSSecureCoding, or store a Codable value")
+            }
+            return try table.entry(key, in: db)
+        }
     }
 
     static func object<T: NSCoding>(_ entry: KeyValueTable.Entry) throws -> T? {

@@ -338,6 +338,7 @@ extension MembershipState {
 
     private func requireNew(_ member: ChainEntry.Member) throws {
         guard self.member(member.id) == nil else { throw Refusal("the member was added before") }
+        guard member.keys.areAllowed else { throw Refusal("its keys are none of a member") }
         // Signatures and keys of one member must never count for another one.
         guard
             !everyone.contains(where: {

@@ -271,4 +271,31 @@ struct SyncKeyValueStoreTests {
         try file.run("DELETE FROM securestorage_kv")
         #expect(throws: SyncError.self) { try file.capture.verify(in: file.db) }
     }
+
+    @Test func `an object without secure coding is not made of what other devices write`()
+        async throws
+    {
+        let (phone, laptop) = try await pair()
+        try await phone.put(Unsecured(), forKey: "object")
+        try await settle()
+        let error = await #expect(throws: SecureStorageError.self) {
+            let _: Unsecured? = try await laptop.get("object")
+        }
+        check(error?.resultCode, equals: .misuse)
+        #expect(throws: SecureStorageError.self) {
+            let _: Unsecured? = try phone.get("object")
+        }
+        // In a store of this device alone it is.
+        let queue = try require(world.devices.first?.database as? SecureDatabaseQueue)
+        let local = try SecureKeyValueStore(in: queue, name: "local")
+        try await local.put(Unsecured(), forKey: "object")
+        let object: Unsecured? = try await local.get("object")
+        check(object != nil)
+    }
+}
+
+final class Unsecured: NSObject, NSCoding {
+    override init() {}
+    init?(coder: NSCoder) {}
+    func encode(with coder: NSCoder) {}
 }

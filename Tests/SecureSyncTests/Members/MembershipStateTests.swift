@@ -201,6 +201,44 @@ struct MembershipStateTests {
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
 
+    @Test func `a member has no key of small order, and none in another form`() throws {
+        let chain = try TestChain()
+        func refusal(
+            signing: [UInt8]? = nil, agreement: [UInt8]? = nil
+        ) throws -> String? {
+            var record = try TestChain.record(.random())
+            if let signing { record.keys.signing = Data(signing) }
+            if let agreement { record.keys.agreement = Data(agreement) }
+            return try chain.refusal(.add(record, key: Data()), by: chain.founder)
+        }
+        let rule = "its keys are none of a member"
+        let zero = [UInt8](repeating: 0, count: 32)
+        func number(_ first: UInt8, _ last: UInt8, _ rest: UInt8 = 0xff) -> [UInt8] {
+            [first] + [UInt8](repeating: rest, count: 30) + [last]
+        }
+        // Of order 8.
+        let eighth = try Hex.bytes(
+            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05")
+        let other = try Hex.bytes(
+            "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a")
+        let points = [zero, number(1, 0, 0), number(0xec, 0x7f), eighth, other]
+        for point in points {
+            try check(refusal(signing: point), equals: rule)
+            var negative = point
+            negative[31] |= 0x80
+            try check(refusal(signing: negative), equals: rule)
+        }
+        // Two and the prime: another form of two.
+        for bytes in [number(0xed, 0x7f), number(0xef, 0x7f), number(0xff, 0x7f)] {
+            try check(refusal(signing: bytes), equals: rule)
+            try check(refusal(agreement: bytes), equals: rule)
+        }
+        var high = [UInt8](try TestChain.record(.random()).keys.agreement)
+        high[31] |= 0x80
+        try check(refusal(agreement: high), equals: rule)
+        try check(refusal() == nil)
+    }
+
     @Test func `names and keys may be as long as their limits`() throws {
         let chain = try TestChain()
         func refusal(name: Int = 0, key: Int = 0) throws -> String? {
