@@ -48,9 +48,9 @@ extension SyncWorld {
         var number = had
         while number > 0, number != has { number = before[Int(number) - 1] }
         guard has == had || number != has else {
-            // Where batches are gone, times tell what a file has written since it was put back: by
-            // a clock that is behind, that may be taken for sent. It is listed then.
-            if mayBeGone.contains(device.name), try device.lists("\(had)") { return }
+            // Times tell what a copied file has written since: by a clock that is behind, that may
+            // be taken for sent. It is listed then.
+            if isPerhapsGone(device), try device.lists("\(had)") { return }
             throw Broken(description: "\(device.name) shows \(has) after \(had), which knew it")
         }
     }

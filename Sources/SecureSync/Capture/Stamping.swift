@@ -21,7 +21,12 @@ extension Capture {
     ) throws -> (changes: [RowChange], orphans: [Orphans.Row]) {
         let all = try shapes(in: db)
         let shapes = try all.filter {
-            try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM main.\($0.markTable))") == 1
+            // Others may have overwritten what could not travel.
+            try db.bool(
+                forQuery: """
+                    SELECT EXISTS (SELECT 1 FROM main.\($0.markTable)) OR EXISTS (
+                      SELECT 1 FROM main.securestorage_sync_unsent WHERE tbl = ?)
+                    """, values: [$0.number]) ?? false
         }
         guard !shapes.isEmpty else { return ([], []) }
         let orphans = try Orphans(of: all, in: db).marked()
@@ -91,6 +96,9 @@ struct Stamping {
         /// The last mark of each kind.
         var all: UnsentRows.Marks = [:]
 
+        /// Of a row whose marks are among those of rows that could not travel.
+        init(key: [SQLiteValue]) { self.key = key }
+
         /// - Parameters:
         ///   - rows: At a mark that begins with the key's columns.
         ///   - count: The number of these.
@@ -149,11 +157,13 @@ struct Stamping {
             """)
         defer { marks.close() }
         var current: Marks?
+        var seen: Set<RowKey> = []
         let unsent = UnsentRows(db: db)
         let former = try unsent.marks(ofTable: shape.number)
         func finish(_ marks: Marks, _ stamping: inout Stamping) throws {
             let key = RowKey(marks.key)
             var marks = marks
+            if !former.isEmpty { seen.insert(key) }
             for (mask, at) in former[key] ?? [:] { marks.add(mask, at: at) }
             guard marks.notText.isEmpty else {
                 if try Self.exists(marks, shape, in: db) {
@@ -185,6 +195,13 @@ struct Stamping {
             current = row
         }
         if let current { try finish(current, &self) }
+        // In the order of the keys, as the others.
+        for key in former.keys.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) })
+        where !seen.contains(key) {
+            guard let values = key.values(), try unsent.isOvertaken(key, values, shape, rows)
+            else { continue }
+            try finish(Marks(key: values), &self)
+        }
     }
 
     /// As SQLite compares keys: 1 and 1.0 are one.

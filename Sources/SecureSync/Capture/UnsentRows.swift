@@ -69,6 +69,32 @@ struct UnsentRows {
             values: [table, key.bytes.asData])
     }
 
+    /// Whether others have deleted a row, or overwritten what could not travel, which no mark says.
+    func isOvertaken(
+        _ key: RowKey, _ values: [SQLiteValue], _ shape: TableShape, _ rows: RowReader
+    ) throws -> Bool {
+        // A TEXT that is not UTF-8 is a BLOB of the same bytes here.
+        let conditions = zip(shape.key, values.indices).map { column, index in
+            let (name, value) = (column.sqlName, "?\(index + 1)")
+            guard case .blob = values[index] else { return "\(name) = \(value)" }
+            return
+                "(\(name) = \(value) OR typeof(\(name)) = 'text' AND CAST(\(name) AS BLOB) = \(value))"
+        }
+        let found = try db.allRows(
+            """
+            SELECT 1 FROM main.\(shape.table.sqlName) WHERE \(conditions.joined(separator: " AND "))
+            """, values, columns: 1)
+        guard !found.isEmpty else { return true }
+        let isTooLarge = try db.bool(
+            forQuery: """
+                SELECT EXISTS (SELECT 1 FROM main.securestorage_sync_unsent
+                WHERE tbl = ? AND key = ? AND reason = ?)
+                """,
+            values: [shape.number, key.bytes.asData, UnsentRow.Reason.tooLarge.rawValue])
+        guard isTooLarge != true, let row = try rows.row(of: values) else { return false }
+        return !row.isUnreadable
+    }
+
     func removeAll(ofTable table: Int64) throws {
         try db.executeUpdate(
             "DELETE FROM main.securestorage_sync_unsent WHERE tbl = ?", values: [table])

@@ -11,10 +11,6 @@ struct CopiedWrites {
     /// Where the store has those batches no more: until when they say what was written, in
     /// milliseconds since 1970.
     private var time: UInt64 = 0
-    /// Whether the other file's log may have begun with them: then they have later times than here,
-    /// and which of two values was written over the other cannot be told.
-    private var isBeginning = false
-
     private struct Sent {
         var life: UInt64 = 0
         var isAlive = true
@@ -66,7 +62,8 @@ struct CopiedWrites {
                 isSame = isSame && isEqual
                 isSent = isSent && (register.stamp.time < time || isEqual)
             }
-            if isSent, isBeginning, !isSame { lost.registers.append(register) }
+            // By a clock that is behind, what was written here later may seem to be older.
+            if isSent, !isSame { lost.registers.append(register) }
             // By a clock that is behind, a write after the copying has the time of one before it.
             if !isSent { register.stamp.time += 1 }
             return isSent ? nil : register
@@ -96,7 +93,6 @@ extension CopiedWrites {
         _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: LogHead, sealed: UInt64,
         _ snapshot: AdoptedSnapshot
     ) async throws {
-        isBeginning = sent.number == 0
         var (number, isLast) = (sent.number, false)
         let log = MemberLog(store: store, keys: keys, member: sent.member)
         while number <= sealed || !isLast {

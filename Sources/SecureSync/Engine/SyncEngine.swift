@@ -192,6 +192,7 @@ public final class SyncEngine: Sendable {
             members.append(
                 SyncMember(
                     member, origin: state.origin(of: member.id),
+                    inviter: state.inviter(of: member.id),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
                     lastHeard: heard[member.id].flatMap {
                         $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)

@@ -41,10 +41,10 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let kind: Kind
     /// What it may do.
     public let role: Role
-    /// The ``id`` of the device or of the code that has added it; its own if it has founded the
-    /// group, or let it begin anew.
-    public let addedBy: String
-    /// When it was added, by the clock of whoever has added it.
+    /// The ``id`` of the device that has invited it, or whose copy it is, or that has let the group
+    /// begin anew with it; nil for the founder.
+    public let addedBy: String?
+    /// When it was added, by its own clock or that of the device that has made the code.
     public let addedAt: Date
     /// The ``id`` of the member whose file has gone on as this one: a copy, a restored backup, or
     /// somebody with that device in hand; nil for one that was invited.
@@ -60,13 +60,13 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let lastHeard: Date?
 
     init(
-        _ member: ChainEntry.Member, origin: MembershipState.Origin?, name: String,
-        isThisDevice: Bool, lastHeard: Date?
+        _ member: ChainEntry.Member, origin: MembershipState.Origin?, inviter: MemberID?,
+        name: String, isThisDevice: Bool, lastHeard: Date?
     ) {
         memberID = member.id
         kind = Kind(member.kind)
         role = Role(member.role)
-        addedBy = (origin?.author ?? member.id).description
+        addedBy = inviter?.description
         addedAt = Date(timeIntervalSince1970: Double(origin?.time ?? 0) / 1000)
         forkOf = origin.flatMap { $0.isFork ? $0.author.description : nil }
         expires =

@@ -121,6 +121,12 @@ package struct MembershipState: Equatable, Sendable {
     /// What the chain says of the key of an epoch.
     func sealedKey(_ epoch: UInt64) -> SealedKey? { keys[epoch] }
 
+    /// The device that has added a member, by itself or by a code that it has made.
+    func inviter(of member: MemberID) -> MemberID? {
+        guard let author = origins[member]?.author, author != member else { return nil }
+        return self.member(author)?.kind == .device ? author : inviter(of: author)
+    }
+
     /// The members that a member's file has gone on as, and theirs, that are active.
     package func forks(of member: MemberID) -> [MemberID] {
         var all: [MemberID] = [member]

@@ -43,7 +43,7 @@ struct MirrorChain: Sendable {
             case .never: continue
             case .unknown(let error):
                 let pageKeys = next == nil ? nil : keys
-                if let key = pageKeys?.key(for: MirrorGeneration.purpose),
+                if let key = pageKeys.map(place.key),
                     try await place.isThinned(generation, key)
                 {
                     continue
@@ -53,7 +53,7 @@ struct MirrorChain: Sendable {
                 (hasLater, isUnknown, damage) = (true, true, error)
             case .complete(let manifest, let bytes):
                 var before: MirrorPlace.Before?
-                if let next, let key = keys?.key(for: MirrorGeneration.purpose) {
+                if let next, let key = keys.map(place.key) {
                     before = try await place.before(next, downTo: generation, key)
                 }
                 // Otherwise one between them was lost.
@@ -99,7 +99,7 @@ struct MirrorChain: Sendable {
         } else {
             keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
         }
-        self.key = keys.key(for: MirrorGeneration.purpose)
+        self.key = place.key(from: keys)
         do {
             manifest = try MirrorObject.open(manifestBytes, named: name, self.key)
         } catch let error as SyncError where error.isDamaged {

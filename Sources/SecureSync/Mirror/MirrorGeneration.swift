@@ -47,8 +47,6 @@ actor MirrorGeneration {
         var done = 0
     }
 
-    static let purpose = "SecureStorage mirror"
-
     /// Pages in an object: 2 MiB of the usual size.
     static func pagesPerObject(_ pageSize: Int) -> Int { max((2 << 20) / pageSize, 1) }
 
@@ -64,7 +62,7 @@ actor MirrorGeneration {
         lastCheck = (place.clock.now, .now)
         let keys = source.keys
         salt = keys.salt
-        key = keys.key(for: Self.purpose)
+        key = place.key(from: keys)
     }
 
     private var names: MirrorNames { place.names }

@@ -105,6 +105,12 @@ struct MirrorPlace: Sendable {
         }
     }
 
+    /// The key of the MACs: of this mirror, so that a store cannot show another one of the same
+    /// database, or of a copy of it, in its place.
+    func key(from keys: PageKeys) -> SymmetricKey {
+        keys.key(for: "SecureStorage mirror \(names.mirror)")
+    }
+
     /// Whether one of the first objects of a generation is of a key, so that others that are not
     /// were changed.
     func isOf(
@@ -116,7 +122,7 @@ struct MirrorPlace: Sendable {
             else { continue }
             let isSound = try await onOwnThread {
                 let keys = try PageKeys(key, salt: salt, cipher)
-                let key = keys.key(for: MirrorGeneration.purpose)
+                let key = self.key(from: keys)
                 return (try? MirrorObject.open(bytes, named: name, key)) != nil
             }
             if isSound { return true }

@@ -176,7 +176,7 @@ actor MirrorWriter {
     }
 
     private func noteTimes(_ source: CommittedPages) async throws {
-        let key = source.keys.key(for: MirrorGeneration.purpose)
+        let key = place.key(from: source.keys)
         if let newest = try await place.newestTime(key) { place.clock.note(newest) }
     }
 

@@ -37,6 +37,37 @@ struct UnsentRowsTests {
         try expect(nil)
     }
 
+    /// Applies another member's change of the row x, whose insertion it knows.
+    private func apply(_ registers: [(String, SQLiteValue)], isAlive: Bool) throws {
+        let life = try require(file.clock(of: .text("x"))).life
+        let stamp = Stamp(time: life.time + 1_000_000_000, member: .numbered(9))
+        let change = RowChange(
+            table: "note", key: [.text("x")],
+            life: .init(stamp: isAlive ? life : stamp, isAlive: isAlive, known: life),
+            registers: registers.map {
+                .init(columns: [$0.0], values: [$0.1], stamp: stamp, known: life)
+            })
+        _ = try file.write { try file.capture.apply([change], in: file.db) }
+    }
+
+    @Test func `a row that another member has deleted is not listed any more`() throws {
+        try file.run("UPDATE note SET a = \(Self.broken), b = 2 WHERE id = 'x'")
+        try check(file.captured(), equals: [])
+        try apply([], isAlive: false)
+        try check(file.captured(), equals: [])
+        try expect(nil)
+    }
+
+    @Test func `a text that another member has overwritten leaves the other columns to be sent`()
+        throws
+    {
+        try file.run("UPDATE note SET a = \(Self.broken), b = 2 WHERE id = 'x'")
+        try check(file.captured(), equals: [])
+        try apply([("a", .integer(7))], isAlive: true)
+        try check(file.captured(), equals: ["~ note[x] a=7 b=2"])
+        try expect(nil)
+    }
+
     @Test func `an insertion that was left out is one when it can travel, and a deletion ends it`()
         throws
     {

@@ -31,7 +31,7 @@ struct SyncMembersVerb: SyncVerb {
         let kind: String
         let role: String
         let isThisDevice: Bool
-        let addedBy: String
+        let addedBy: String?
         let addedAt: String
         let forkOf: String?
         let expires: String?
@@ -65,9 +65,8 @@ struct SyncMembersVerb: SyncVerb {
     }
 
     private func origin(of member: SyncMember, among members: [SyncMember]) -> String {
-        guard member.addedBy != member.id else { return "" }
-        let author = members.first { $0.id == member.addedBy }
-        let name = author.map { $0.name.isEmpty ? "\($0.kind)" : $0.name } ?? "one that is gone"
+        guard let origin = member.addedBy else { return "" }
+        let name = members.first { $0.id == origin }?.name ?? "one that is gone"
         return member.forkOf == nil ? name : "copy of \(name)"
     }
 }
@@ -83,7 +82,7 @@ struct SyncRemove: SyncVerb {
             from a backup, go with it, unless they are kept. Invitations are removed in the same way.
 
             EXAMPLES
-              securestorage sync remove notes.db laptop --keep 0b5c… --store /mnt/share --device-keys keys
+              securestorage sync remove notes.db laptop --keep 5f3c8e0a91d24b67a0c4d2e8f1b39a56 --store /mnt/share --device-keys keys
               securestorage sync remove notes.db laptop --store /mnt/share --device-keys keys
             """)
 

@@ -132,7 +132,7 @@ struct MirrorClockWorld {
     }
 
     private func newestTime() async throws -> UInt64? {
-        try await place.newestTime(keys.key(for: MirrorGeneration.purpose))
+        try await place.newestTime(place.key(from: keys))
     }
 
     /// Adds a row, and lets the mirror store it, and tidy up.

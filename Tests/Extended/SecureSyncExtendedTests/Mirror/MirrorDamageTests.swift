@@ -276,4 +276,34 @@ struct MirrorDamageTests {
         check(errors > right / 30)
         try await check(restored(at: .latest), equals: states[states.count - 1].rows)
     }
+
+    @Test func `a mirror of a copy of the database is not restored in the place of this one's`()
+        async throws
+    {
+        let pool = try home.openPool()
+        defer { pool.close() }
+        try await pool.write { try $0.executeStatements("CREATE TABLE t (x)") }
+        for name in ["production", "staging"] {
+            let mirror = try DatabaseMirror(of: pool, in: store, name: name)
+            try await pool.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", name) }
+            try await mirror.flush()
+        }
+        let swapped = DirectoryObjectStore(
+            directory: home.directory.appendingPathComponent("swapped"))
+        for object in try await store.listAll("staging/") {
+            let bytes = try require(await store.read(object.name))
+            let name = "production" + object.name.dropFirst("staging".count)
+            _ = try await swapped.create(name, bytes)
+        }
+        let target = home.directory.appendingPathComponent("restored.db")
+        let error = await #expect(throws: SyncError.self) {
+            try await DatabaseMirror.restore(
+                "production", from: swapped, to: target, key: key)
+        }
+        switch error {
+        case .damaged, .wrongKey: break
+        default: Issue.record("\(String(describing: error))")
+        }
+        check(!FileManager.default.fileExists(atPath: target.path))
+    }
 }
