@@ -43,8 +43,9 @@ struct CopiedWrites {
         guard change.life.isAlive else {
             return (change.life.stamp.time > sent.life ? change : nil, nil)
         }
-        // Begun after the copying, without knowing the row that the other file has edited or ended.
-        if OwnRows.isInsertion(change), change.life.stamp.time > sent.life { return (change, nil) }
+        // Begun after the copying, without knowing the row that the other file has edited or ended;
+        // also if it was edited since.
+        if change.life.stamp.time > sent.life { return (change, nil) }
         var (own, lost) = (change, change)
         lost.registers = []
         guard sent.isAlive else {

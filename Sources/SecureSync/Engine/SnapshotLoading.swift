@@ -15,9 +15,7 @@ struct SnapshotLoading: Sendable {
     func withFiles(
         of snapshot: AdoptedSnapshot, _ body: @Sendable ([URL]) async throws -> Void
     ) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let directory = try SnapshotPart.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         try await body(download(snapshot.manifest.rows, into: directory))
     }

@@ -222,16 +222,13 @@ struct SnapshotWriting: Sendable {
         sending send: () async throws -> Void = {},
         _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
     ) async throws -> (previous: AdoptedSnapshot?, next: AdoptedSnapshot)? {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        let directory = try SnapshotPart.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         let name = Data(RandomBytes.make(16))
         let (capture, keys) = (capture, keys)
         let made = try await database.read {
             db -> (previous: AdoptedSnapshot?, manifest: SnapshotManifest, files: [URL])? in
             guard var manifest = try makeManifest(db) else { return nil }
-            try FileManager.default.createDirectory(
-                at: directory, withIntermediateDirectories: true)
             var files: [URL] = []
             var writer = SnapshotPart.Writer(
                 group: keys.group,

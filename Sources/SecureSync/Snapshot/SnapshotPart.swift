@@ -11,6 +11,19 @@ package struct SnapshotPart {
     /// About the size of a part; one row may make it larger.
     static let size = 2 << 20
 
+    /// Makes a directory for parts on their way, which no other user can read.
+    ///
+    /// - Returns: Where it is; the caller removes it.
+    /// - Throws: The error of the file system.
+    package static func makeDirectory() throws -> URL {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "securestorage-sync-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        return directory
+    }
+
     /// Seals rows into parts, and hands each over when it is full.
     package struct Writer {
         private let group: Data

@@ -68,4 +68,11 @@ struct SnapshotPartTests {
         #expect(throws: CBORError.self) { try read(part, 2) }
         #expect(throws: CBORError.self) { try read(part, group: Data(count: 16)) }
     }
+
+    @Test func `parts on their way are in a directory that no other user can read`() throws {
+        let directory = try SnapshotPart.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory.path)
+        check(attributes[.posixPermissions] as? Int, equals: 0o700)
+    }
 }

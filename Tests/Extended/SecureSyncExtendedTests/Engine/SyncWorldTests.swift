@@ -32,7 +32,7 @@ struct SyncWorldTests {
         check(seen, equals: all)
     }
 
-    @Test(arguments: [1, 900_921] as [UInt64])
+    @Test(arguments: [1, 900_921, 1_002_491, 1_003_026, 1_004_505] as [UInt64])
     func `what happens at the edges costs no row, and no value yields to one that it knew`(
         seed: UInt64
     ) async throws {
