@@ -87,9 +87,8 @@ extension SecureKeyValueStore {
     /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: NSCoding>(_ key: String) async throws -> T? {
-        guard let entry = try await perform(.read, { try $0.entry(key, of: T.self) }) else {
-            return nil
-        }
+        guard let entry = try await archive(key, isSecure: KeyedArchive.isSecure(T.self))
+        else { return nil }
         return try Self.object(entry)
     }
 
@@ -262,6 +261,10 @@ extension SecureKeyValueStore {
 
     func entry(_ key: String) async throws -> KeyValueTable.Entry? {
         try await perform(.read) { try $0.entry(key) }
+    }
+
+    private func archive(_ key: String, isSecure: Bool) async throws -> KeyValueTable.Entry? {
+        try await perform(.read) { try $0.archive(key, isSecure: isSecure) }
     }
 
     private func put(

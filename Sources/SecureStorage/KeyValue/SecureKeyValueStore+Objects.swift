@@ -56,7 +56,9 @@ extension SecureKeyValueStore {
     ///   `Codable` value), of another class, or a damaged archive; `.backingStoreError`, with code
     ///   `.misuse` (SQLITE_MISUSE) for a class without secure coding in a synced store.
     public func get<T: NSCoding>(_ key: String) throws -> T? {
-        guard let entry = try entry(key, of: T.self) else { return nil }
+        guard let entry = try archive(key, isSecure: KeyedArchive.isSecure(T.self)) else {
+            return nil
+        }
         return try Self.object(entry)
     }
 
@@ -121,14 +123,16 @@ extension SecureKeyValueStore {
         return data.map { NSData(data: $0) }
     }
 
-    /// The entry of a key, if an object of the class may be made of what is in this store.
-    func entry<T: NSCoding>(_ key: String, of type: T.Type) throws -> KeyValueTable.Entry? {
+    /// The entry of a key, if an object may be made of what is in this store.
+    ///
+    /// `isSecure` is whether its class has secure coding.
+    func archive(_ key: String, isSecure: Bool) throws -> KeyValueTable.Entry? {
         try read { db, table in
-            guard try KeyedArchive.isSecure(type) || !table.isSynced(in: db) else {
+            guard try isSecure || !table.isSynced(in: db) else {
                 throw SecureStorageError.backingStoreError(
                     code: SQLiteResultCode.misuse.rawValue,
-                    message: "\(type) has no secure coding, and other devices write into this "
-                        + "synced store; adopt NSSecureCoding, or store a Codable value")
+                    message: "the object's class has no secure coding, and other devices write "
+                        + "into this synced store; adopt NSSecureCoding, or store a Codable value")
             }
             return try table.entry(key, in: db)
         }

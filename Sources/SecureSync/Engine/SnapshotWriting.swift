@@ -35,7 +35,7 @@ struct SnapshotWriting: Sendable {
     /// - Returns: Whether one was written.
     /// - Throws: The errors of the database and of the store; what `send` throws.
     func runIfDue(sending send: () async throws -> Void) async throws -> Bool {
-        let isDue = try await database.read { [policy, keys] db in
+        let isDue = try await database.read { [policy] db in
             let journal = SyncJournal(db)
             // Its rows would not be the group's.
             guard let adopted = try journal.adopted(), try UnsentRows(db: db).isEmpty() else {

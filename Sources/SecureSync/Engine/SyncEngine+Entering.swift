@@ -249,7 +249,8 @@ extension SyncEngine {
         if leaving {
             let newest = try await newestSnapshot(of: group)
             new = try await group.fork(
-                after: try await lastUntainted(in: group, newest), leaving: newest?.pin ?? .none)
+                after: try await lastUntainted(in: group, newest),
+                leaving: newest?.pin ?? SnapshotPin.none)
         } else {
             new = try await group.fork(
                 after: try await database.read { try SyncJournal($0).sentHead(of: old) })

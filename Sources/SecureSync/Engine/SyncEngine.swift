@@ -96,7 +96,7 @@ public final class SyncEngine: Sendable {
     /// Its rows arrive with the next ``syncOnce()``.
     ///
     /// - Parameters:
-    ///   - invitation: What ``invite(_:)`` has returned on another member.
+    ///   - invitation: What ``invite(_:role:expires:)`` has returned on another member.
     ///   - deviceName: What other members see of this one; the store does not.
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
