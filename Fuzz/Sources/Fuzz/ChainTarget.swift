@@ -39,9 +39,9 @@ struct ChainTarget: FuzzTarget {
 
     static func epoch(_ number: UInt64, _ members: [MemberKeys]) -> ChainEntry.EpochKeys {
         .init(
-            number: number,
+            number: number, commitment: Data(count: 32),
             wrapped: Dictionary(uniqueKeysWithValues: members.map { ($0.id, Data([1])) }),
-            previous: number == 1 ? Data() : Data([1]))
+            previousNumber: number - 1, previous: number == 1 ? Data() : Data([1]))
     }
 
     /// A group with an admin, a writer, an open invitation and a removed member.
@@ -53,11 +53,11 @@ struct ChainTarget: FuzzTarget {
             .add(try record(authors[1], .device, .writer), key: Data([1])),
             .add(try record(authors[2], .invitation, .writer), key: Data([1])),
             .add(try record(authors[3]), key: Data([1])),
-            .remove(head, epoch(2, Array(authors[..<3]))),
+            .remove([head], epoch(2, Array(authors[..<3]))),
         ] {
             let entry = ChainEntry(
                 group: group, number: state.count + 1, previous: state.last,
-                author: authors[0].id, action: action)
+                author: authors[0].id, time: 1, action: action)
             try state.apply(try entry.signed(by: authors[0]))
         }
         return state
@@ -69,12 +69,13 @@ struct ChainTarget: FuzzTarget {
         guard let first = input.first else { return }
         let author = authors[Int(first) % authors.count]
         var writer = CBORWriter()
-        writer.array(7)
+        writer.array(8)
         writer.unsigned(1)
         writer.data(Self.group)
         writer.unsigned(state.count + 1)
         writer.data(state.last)
         writer.data(author.id.bytes)
+        writer.unsigned(1)
         let content = Data(writer.bytes) + input.dropFirst()
         let entry = content + (try author.signature(of: ChainEntry.message(content)))
         try read(entry)
@@ -115,7 +116,7 @@ struct ChainTarget: FuzzTarget {
         if next.epoch > state.epoch {
             for member in next.active {
                 precondition(
-                    next.wrappedKey(for: member.id)?.epoch == next.epoch, "a member has no key")
+                    next.wrappedKeys(for: member.id)[next.epoch] != nil, "a member has no key")
             }
         }
     }
@@ -135,8 +136,8 @@ extension Seeds {
             "add": (0, .add(device, key: Data([1]))),
             "invite": (0, .add(try ChainTarget.record(new, .recovery), key: Data([1]))),
             "enter": (2, .add(device, key: Data([1]))),
-            "remove": (0, .remove(head, ChainTarget.epoch(3, [authors[0], authors[2]]))),
-            "rotate": (1, .rotate(ChainTarget.epoch(3, Array(authors[..<3])))),
+            "remove": (0, .remove([head], ChainTarget.epoch(3, [authors[0], authors[2]]))),
+            "rotate": (0, .rotate(ChainTarget.epoch(3, Array(authors[..<3])))),
             "leave": (1, .leave(head)),
             "fork": (1, .fork(device, key: Data([1]), after: head)),
         ]
@@ -144,9 +145,9 @@ extension Seeds {
         for (name, (author, action)) in actions {
             let entry = ChainEntry(
                 group: ChainTarget.group, number: 6, previous: Data(count: 32),
-                author: authors[Int(author)].id, action: action)
-            // What precedes the action: 1 + 1 + 17 + 1 + 34 + 17 bytes.
-            seeds[name] = Data([author]) + entry.content().dropFirst(71)
+                author: authors[Int(author)].id, time: 1, action: action)
+            // What precedes the action: 1 + 1 + 17 + 1 + 34 + 17 + 1 bytes.
+            seeds[name] = Data([author]) + entry.content().dropFirst(72)
             seeds["whole-\(name)"] = try entry.signed(by: authors[Int(author)])
         }
         return seeds
