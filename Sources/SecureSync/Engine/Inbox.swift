@@ -125,6 +125,7 @@ struct Inbox {
     /// what counts.
     private func requireNothingLate() async throws {
         let removed = keys.removed
+        guard !removed.isEmpty else { return }
         let heads = try await database.read { db in
             try removed.keys.map { try SyncJournal(db).head(of: $0) }
         }

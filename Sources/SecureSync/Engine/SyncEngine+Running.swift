@@ -92,12 +92,11 @@ extension SyncEngine {
 
     /// The group's keys are wrapped for open invitations.
     private func removeExpired(_ group: SyncGroup) async throws {
-        let now = SyncGroup.now()
-        guard await group.isAdmin,
-            await group.state.active.contains(where: { $0.expires > 0 && $0.expires < now }),
+        let expired = await group.expired
+        guard !expired.isEmpty, await group.isAdmin,
             let newest = try await newestSnapshot(of: group)
         else { return }
-        try await group.removeExpired(snapshot: newest.pin)
+        try await group.remove(expired.map(LogHead.beginning), snapshot: newest.pin)
     }
 
     /// What this member writes from now on is not for those that have left.
@@ -117,7 +116,7 @@ extension SyncEngine {
         try await send(outbox, keys, &report)
         let outcome = try await receive(keys, &report)
         if outcome.isSettled { try await completeRows(keys) }
-        // A receipt for the others, if one of them was removed.
+        // What was written in the meantime, and what waited for the others' logs.
         try await outbox.seal(keys, evenHeadsAlone: false)
         try await send(outbox, keys, &report)
         if outcome.failures.allSatisfy(\.isOfALog) {

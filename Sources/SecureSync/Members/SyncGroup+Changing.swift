@@ -80,12 +80,10 @@ extension SyncGroup {
         }
     }
 
-    /// Removes the invitations that have expired, since the keys were wrapped for these, too.
-    package func removeExpired(snapshot: SnapshotPin) async throws {
+    /// The invitations that have expired and are still there.
+    var expired: [MemberID] {
         let now = Self.now()
-        let heads = state.active.filter { $0.expires > 0 && $0.expires < now }
-            .map { LogHead.beginning(of: $0.id) }
-        if !heads.isEmpty { try await remove(heads, snapshot: snapshot) }
+        return state.active.filter { $0.expires > 0 && $0.expires < now }.map(\.id)
     }
 
     /// Gives all members a new key.

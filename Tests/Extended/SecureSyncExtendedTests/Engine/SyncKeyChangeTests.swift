@@ -113,7 +113,8 @@ struct SyncKeyChangeTests: InRevokedGroup {
 
     // MARK: - Forks
 
-    @Test func `what a device has forked goes with it, unless it is kept`() async throws {
+    /// A copy of Ruth's file that has gone on as a member of its own, and both members.
+    private func copyOfRuth() async throws -> (WorldDevice, member: SyncMember, fork: SyncMember) {
         let copy = try WorldDevice(copyOf: ruth, "copy")
         try await write("by ruth", by: ruth)
         try await ruth.engine.syncOnce()
@@ -123,6 +124,11 @@ struct SyncKeyChangeTests: InRevokedGroup {
         let members = try await anna.engine.members()
         let member = try require(members.first { $0.name == "ruth" && $0.forkOf == nil })
         let fork = try require(members.first { $0.forkOf == member.id })
+        return (copy, member, fork)
+    }
+
+    @Test func `what a device has forked goes with it, unless it is kept`() async throws {
+        let (copy, member, fork) = try await copyOfRuth()
         check(fork.addedBy, equals: member.id)
         check(fork.addedAt > member.addedAt)
         let gone = try await anna.engine.remove(member)
@@ -135,15 +141,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
     }
 
     @Test func `a copy that is kept goes on when the device goes`() async throws {
-        let copy = try WorldDevice(copyOf: ruth, "copy")
-        try await write("by ruth", by: ruth)
-        try await ruth.engine.syncOnce()
-        try await write("by copy", by: copy)
-        try await copy.engine.syncOnce()
-        try await anna.engine.syncOnce()
-        let members = try await anna.engine.members()
-        let member = try require(members.first { $0.name == "ruth" && $0.forkOf == nil })
-        let fork = try require(members.first { $0.forkOf == member.id })
+        let (copy, member, fork) = try await copyOfRuth()
         try await check(
             anna.engine.remove(member, keeping: [fork]).map(\.id), equals: [member.id])
         await #expect(throws: SyncError.notAMember) { try await ruth.engine.syncOnce() }
