@@ -182,6 +182,12 @@ struct Failure: Error {
                 hint:
                     "let an admin remove it with \"securestorage sync remove\", which changes the key "
                     + "again", .noKey)
+        case .keysReplaced:
+            self.init(
+                "this member's keys were replaced, and this device does not have the new ones",
+                hint:
+                    "join again with an invitation; if no copy of this device has replaced them, let an "
+                    + "admin remove this member with \"securestorage sync remove\"", .noKey)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",

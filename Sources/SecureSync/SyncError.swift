@@ -61,6 +61,11 @@ public enum SyncError: Error, Sendable, Hashable {
     /// that the others have; it can read what was sealed before.
     case keyWithheld(by: String)
 
+    /// The other members know other keys of this one than the device has, and it cannot read the
+    /// group's any more: a copy of the device has replaced them, or the device was put back to an
+    /// older state together with its key store, or somebody else uses its keys.
+    case keysReplaced
+
     /// The store shows less of a log than it has shown before, only up to `found`: it was put back
     /// to an older state, or objects were removed.
     case storeHasForgotten(SyncLog, have: UInt64, found: UInt64)
@@ -141,8 +146,10 @@ extension SyncError {
     }
 
     var isWithheldKey: Bool {
-        if case .keyWithheld = self { return true }
-        return false
+        switch self {
+        case .keyWithheld, .keysReplaced: true
+        default: false
+        }
     }
 
     /// Whether the store does not show what it has to have.
@@ -195,6 +202,10 @@ extension SyncError: CustomStringConvertible {
         case .keyWithheld(let name):
             "\"\(name)\" has changed the group's key, and has not given it to this device; let an admin "
                 + "remove \"\(name)\", which changes the key again"
+        case .keysReplaced:
+            "this member's keys were replaced, and this device does not have the new ones; join again "
+                + "with an invitation; if no copy of the device has replaced them, somebody else has its "
+                + "keys: let an admin remove this member"
         case .storeHasForgotten(let log, let have, let found):
             "the store has forgotten a part of \(log): number \(have) was there, and it shows "
                 + (found == 0 ? "none" : "only the numbers to \(found)")

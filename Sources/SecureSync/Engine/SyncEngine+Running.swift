@@ -104,8 +104,12 @@ extension SyncEngine {
     /// Only if it has written something: whoever rotates trusts that the store shows the whole
     /// chain, and a member that only reads has no need to.
     private func rotateIfDue(_ group: SyncGroup) async throws {
-        guard await group.state.needsRotation, try await waitingMarks() != nil else { return }
-        try await group.rotateIfNeeded()
+        let interval = rotation.withLock { $0 }.map { UInt64($0 / .milliseconds(1)) }
+        let hasOldKeys = await group.hasOldKeys(interval)
+        let needsRotation = try await group.needsRotation
+        guard hasOldKeys || needsRotation, try await waitingMarks() != nil else { return }
+        if hasOldKeys { try await group.renewKeys(asksForKey: false) }
+        try await group.rotateIfNeeded(every: interval)
     }
 
     /// Adds to `report` what was done, also if the round ends with an error.

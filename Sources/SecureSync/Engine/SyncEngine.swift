@@ -26,6 +26,8 @@ public final class SyncEngine: Sendable {
     let owesMark = SharedFlag()
     /// See ``completeSuccession()``.
     let hasCompleted = Locked(false)
+    /// See ``rotateKey(every:)``.
+    let rotation = Locked<Duration?>(.seconds(7 * 86_400))
 
     /// Creates an engine, and what it needs in the file: triggers on the tables, so that the writes
     /// of every program are captured, and tables named `securestorage_sync_…`, in one transaction.
@@ -96,7 +98,7 @@ public final class SyncEngine: Sendable {
     /// Its rows arrive with the next ``syncOnce()``.
     ///
     /// - Parameters:
-    ///   - invitation: What ``invite(_:role:expires:)`` has returned on another member.
+    ///   - invitation: What ``invite(_:role:expires:forOlderSystems:)`` has returned on another member.
     ///   - deviceName: What other members see of this one; the store does not.
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
@@ -165,17 +167,23 @@ public final class SyncEngine: Sendable {
     ///     rows, and those of one for recovery are admins.
     ///   - expires: When the code ends; at most 200 years from now. nil: one for once after a week,
     ///     one for recovery never.
+    ///   - forOlderSystems: Whether a device may use it whose system lacks ML-KEM, such as iOS 18
+    ///     or macOS 15. As long as the code or such a device is in the group, a quantum computer
+    ///     would read what was recorded: see ``SyncMember/isQuantumSafe``.
     /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
     ///   join and read everything.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func invite(
-        _ kind: SyncInvitation.Kind, role: SyncMember.Role? = nil, expires: Date? = nil
+        _ kind: SyncInvitation.Kind, role: SyncMember.Role? = nil, expires: Date? = nil,
+        forOlderSystems: Bool = false
     ) async throws -> SyncInvitation {
         let role = role ?? (kind == .once ? .writer : .admin)
         let end = expires ?? (kind == .once ? Date() + 7 * 86_400 : nil)
         let milliseconds = end.map { max(1, min($0.timeIntervalSince1970 * 1000, 1e13)) } ?? 0
         return try await inGroup {
-            try await $0.invite(kind, role: role.inChain, expires: UInt64(milliseconds))
+            try await $0.invite(
+                kind, role: role.inChain, expires: UInt64(milliseconds),
+                forOlderSystems: forOlderSystems)
         }
     }
 
@@ -240,11 +248,29 @@ public final class SyncEngine: Sendable {
             .sorted { first, _ in first.memberID == member.memberID }
     }
 
-    /// Gives all members a new key for what is written from now on.
+    /// Gives all members a new key for what is written from now on, and this device other keys to
+    /// receive it with.
     ///
-    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
+    /// Whoever has read this device's key store before, or a backup of it, reads nothing that is
+    /// written under the new key. Only admins change the key: a writer replaces its own keys, and
+    /// the next admin that writes changes the group's.
+    ///
+    /// - Throws: ``SyncError/notAMember``; ``SyncError``; the errors of the key store.
     public func rotateKey() async throws {
-        try await inGroup { try await $0.rotate() }
+        try await inGroup { group in
+            let isAdmin = await group.isAdmin
+            try await group.renewKeys(asksForKey: !isAdmin)
+            if isAdmin { try await group.rotate() }
+        }
+    }
+
+    /// Lets syncs do what ``rotateKey()`` does when this device's keys are older than an interval.
+    ///
+    /// A member that writes nothing keeps its keys. Of several admins one changes the group's key.
+    ///
+    /// - Parameter interval: At least an hour. At first a week; nil for never.
+    public func rotateKey(every interval: Duration?) {
+        rotation.withLock { $0 = interval.map { max($0, .seconds(3600)) } }
     }
 
     /// Leaves the group; the rows stay in the file, and those written last are sent before.

@@ -51,6 +51,11 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let forkOf: String?
     /// When an invitation ends; nil for never, and for a device.
     public let expires: Date?
+    /// Whether the group's keys are wrapped for it with X-Wing, which combines ML-KEM-768 and
+    /// X25519: a quantum computer would not find them in what was recorded of the store.
+    ///
+    /// The group is as safe as its weakest member; signatures are by Ed25519 alone.
+    public let isQuantumSafe: Bool
     /// The name of the device, which the store does not see; empty for an invitation.
     public let name: String
     /// Whether it is this file.
@@ -66,6 +71,7 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         memberID = member.id
         kind = Kind(member.kind)
         role = Role(member.role)
+        isQuantumSafe = member.keys[.xWing] != nil
         addedBy = inviter?.description
         addedAt = Date(timeIntervalSince1970: Double(origin?.time ?? 0) / 1000)
         forkOf = origin.flatMap { $0.isFork ? $0.author.description : nil }

@@ -1,5 +1,5 @@
 internal import Crypto
-package import Foundation
+internal import Foundation
 internal import SecureKeys
 
 /// A member's private keys: one signs what it writes, with the other one it receives the group's
@@ -8,10 +8,10 @@ internal import SecureKeys
 /// They are in a key store of the device, so that a copy of the file elsewhere cannot speak for it.
 struct MemberKeys: Sendable {
     let id: MemberID
-    /// The bytes of the Ed25519 key, then of the X25519 key.
+    /// The bytes of the Ed25519 key, of the X25519 key, and the seed of the X-Wing key.
     private let secret: SecretBytes
 
-    static let byteCount = 64
+    static let byteCount = 96
 
     private init(id: MemberID, secret: SecretBytes) {
         self.id = id
@@ -30,12 +30,13 @@ struct MemberKeys: Sendable {
                 secret, salt: [], info: Array("SecureStorage sync \(purpose) 1".utf8))
         }
         let id = derived("invitation id").withUnsafeBytes { MemberID(Array($0.prefix(16))) }
-        let (signing, agreement) = (derived("signing"), derived("agreement"))
+        let keys = [derived("signing"), derived("agreement"), derived("X-Wing")]
         self.init(
             id: id ?? .none,
             secret: SecretBytes(count: Self.byteCount) { bytes in
-                signing.withUnsafeBytes { bytes[..<32].copyBytes(from: $0) }
-                agreement.withUnsafeBytes { bytes[32...].copyBytes(from: $0) }
+                for (index, key) in keys.enumerated() {
+                    key.withUnsafeBytes { bytes[(32 * index)...].copyBytes(from: $0) }
+                }
             })
     }
 
@@ -79,11 +80,23 @@ struct MemberKeys: Sendable {
         get throws {
             PublicKeys(
                 signing: try signingKey().publicKey.rawRepresentation,
-                agreement: try agreementKey().publicKey.rawRepresentation)
+                agreement: try agreementKey().publicKey.rawRepresentation,
+                xWing: try xWingPublicKey())
         }
     }
 
     func signature(of message: Data) throws -> Data { try signingKey().signature(for: message) }
+
+    /// Other keys to receive with, of the same member, which signs as before.
+    func renewed() -> MemberKeys {
+        let fresh = SecretBytes.random(count: Self.byteCount)
+        return MemberKeys(
+            id: id,
+            secret: SecretBytes(count: Self.byteCount) { bytes in
+                fresh.withUnsafeBytes { bytes.copyBytes(from: $0) }
+                secret.withUnsafeBytes { bytes[..<32].copyBytes(from: $0[..<32]) }
+            })
+    }
 
     private func signingKey() throws -> Curve25519.Signing.PrivateKey {
         try secret.withUnsafeBytes {
@@ -93,22 +106,22 @@ struct MemberKeys: Sendable {
 
     func agreementKey() throws -> Curve25519.KeyAgreement.PrivateKey {
         try secret.withUnsafeBytes {
-            try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0[32...])
+            try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0[32..<64])
         }
     }
-}
 
-/// What everybody may know of a member's keys.
-package struct PublicKeys: Hashable, Sendable {
-    /// An Ed25519 key, 32 bytes.
-    package var signing: Data
-    /// An X25519 key, 32 bytes.
-    package var agreement: Data
-
-    package func isValid(_ signature: Data, for message: Data) -> Bool {
-        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: signing) else {
-            return false
+    /// nil if the system lacks X-Wing.
+    private func xWingPublicKey() throws -> Data? {
+        guard #available(macOS 26, iOS 26, macCatalyst 26, tvOS 26, watchOS 26, *) else {
+            return nil
         }
-        return key.isValidSignature(signature, for: message)
+        return try xWingKey().publicKey.rawRepresentation
+    }
+
+    @available(macOS 26, iOS 26, macCatalyst 26, tvOS 26, watchOS 26, *)
+    func xWingKey() throws -> XWingMLKEM768X25519.PrivateKey {
+        try secret.withUnsafeBytes {
+            try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Data($0[64...]), publicKey: nil)
+        }
     }
 }

@@ -3,20 +3,26 @@ internal import Foundation
 // Which keys a member may have: those about whose signatures all implementations agree, and that
 // have one form.
 extension PublicKeys {
-    /// Whether both keys are in their canonical form, and the signing key is no point of small
-    /// order. (To a key for HPKE that is one nothing can be wrapped, which only harms its owner.)
+    /// Whether the keys that this version knows are there, in their canonical form, and the signing
+    /// key is no point of small order. (To a key for HPKE that is one nothing can be wrapped, which
+    /// only harms its owner.)
     ///
     /// With a point of small order as a key, one signature is valid for many messages, and
     /// implementations differ on which (Chalkias and others, Taming the many EdDSAs, 2020). A key
     /// with two forms would count as the keys of two members.
     var areAllowed: Bool {
-        guard signing.count == 32, agreement.count == 32 else { return false }
+        guard let signing = self[.ed25519], signing.count == 32, let agreement = self[.x25519],
+            agreement.count == 32
+        else { return false }
         // The last bit of an Ed25519 key is a sign.
         var point = [UInt8](signing)
         point[31] &= 0x7f
         return Self.isBelowPrime(point) && !Self.smallOrder.contains(point)
             && Self.isBelowPrime([UInt8](agreement))
+            && (self[.xWing].map { $0.count == Self.xWingCount } ?? true)
     }
+
+    static let xWingCount = 1216
 
     /// Whether a number, the lowest byte first, is below 2^255 - 19.
     private static func isBelowPrime(_ bytes: [UInt8]) -> Bool {

@@ -48,7 +48,8 @@ extension SyncGroup {
     ///
     /// `expires` is in milliseconds since 1970, 0 for never.
     package func invite(
-        _ kind: SyncInvitation.Kind, role: ChainEntry.Role, expires: UInt64 = 0
+        _ kind: SyncInvitation.Kind, role: ChainEntry.Role, expires: UInt64 = 0,
+        forOlderSystems: Bool = false
     ) async throws -> SyncInvitation {
         let invitation = SyncInvitation(.random())
         let guest = MemberKeys(of: invitation.secret)
@@ -60,8 +61,9 @@ extension SyncGroup {
             record.kind = kind == .once ? .invitation : .recovery
             record.mac = invitation.mac(group.id, number, previous)
             record.expires = expires
+            if forOlderSystems { record.keys[.xWing] = nil }
             return .add(
-                record, key: try epoch.wrapped(for: guest.id, record.keys, group: group.id))
+                record, try group.ownKeys(for: guest.id, record.keys, role, by: group.ownRecord()))
         }
         return invitation
     }
@@ -92,10 +94,34 @@ extension SyncGroup {
         try await append { group in .rotate(try group.newKeys()) }
     }
 
-    /// Gives all members a new key if someone who is no member knows the present one.
-    package func rotateIfNeeded() async throws {
+    /// Whether an admin should change the key: someone who is no member knows it, or this admin
+    /// was added by one that did not know the secret of the tree.
+    var needsRotation: Bool {
+        get throws {
+            guard isAdmin else { return false }
+            if state.needsRotation { return true }
+            return try epochKey(state.epoch) != nil && treeSecret(atEpoch: state.epoch) == nil
+        }
+    }
+
+    /// Whether this device has received with the same keys for longer than an interval.
+    func hasOldKeys(_ interval: UInt64?) -> Bool {
+        guard let interval, state.isActive(memberKeys.id) else { return false }
+        return Self.isOld(state.keyTime(of: memberKeys.id), interval)
+    }
+
+    /// Also of a time in the future, by a clock that was wrong.
+    private static func isOld(_ time: UInt64, _ interval: UInt64) -> Bool {
+        let now = now()
+        return max(time, now) - min(time, now) > interval
+    }
+
+    /// Changes the key if there is need to, or if it is half as old as an interval in milliseconds.
+    package func rotateIfNeeded(every interval: UInt64? = nil) async throws {
         try await append { group in
-            guard group.state.needsRotation, group.isAdmin else { return nil }
+            // All that have replaced theirs wait for the first that does.
+            let isOld = interval.map { Self.isOld(group.state.lastRotation, $0 / 2) } ?? false
+            guard try group.needsRotation || isOld && group.isAdmin else { return nil }
             return .rotate(try group.newKeys())
         }
     }
@@ -125,7 +151,8 @@ extension SyncGroup {
             let role = group.state.member(old)?.role ?? .writer
             let device = try group.record(keys, name, role, epoch)
             return .fork(
-                device, key: try epoch.wrapped(for: device.id, device.keys, group: group.id),
+                device,
+                try group.ownKeys(for: device.id, device.keys, role, by: group.ownRecord()),
                 after: head)
         }
         if let snapshot { try await append { _ in .leave(head, snapshot: snapshot) } }
@@ -147,11 +174,9 @@ extension SyncGroup {
         state.activeMember(memberKeys.id).map { $0.kind == .device && $0.role == .admin } ?? false
     }
 
-    private func newKeys(without removed: [MemberID] = []) throws -> ChainEntry.EpochKeys {
-        let (old, new) = (try newestKey(), try EpochKey.random(state.epoch + 1))
-        return ChainEntry.EpochKeys(
-            number: new.number, commitment: new.commitment(group: id),
-            wrapped: try new.wrapped(for: state.active(without: removed), group: id),
-            previousNumber: old.number, previous: try new.sealing(old))
+    /// The keys of this member, as the others know them.
+    func ownRecord() throws -> PublicKeys {
+        guard let member = state.member(memberKeys.id) else { throw SyncError.notAMember }
+        return member.keys
     }
 }

@@ -20,16 +20,10 @@ extension SyncGroup {
     private func found(_ deviceName: String) async throws {
         let epoch = try EpochKey.random(1)
         let founder = try record(memberKeys, deviceName, .admin, epoch)
-        try await append { group in
-            .found(
-                founder,
-                .init(
-                    number: 1, commitment: epoch.commitment(group: group.id),
-                    wrapped: [
-                        founder.id: try epoch.wrapped(
-                            for: founder.id, founder.keys, group: group.id)
-                    ]))
-        }
+        let keys = try KeyMaking(
+            group: id, first: epoch, [founder], by: founder.keys
+        ).keys()
+        try await append { _ in .found(founder, keys) }
     }
 
     /// Joins the group in which an invitation was made.
@@ -112,7 +106,8 @@ extension SyncGroup {
                 let record = try group.record(device, deviceName, invited.role, epoch)
                 return .add(
                     record,
-                    key: try epoch.wrapped(for: record.id, record.keys, group: group.id))
+                    try group.ownKeys(
+                        for: record.id, record.keys, invited.role, by: invited.keys))
             }
         }
         (member, memberKeys) = (keys.id, keys)

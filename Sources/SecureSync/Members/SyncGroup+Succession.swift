@@ -44,7 +44,7 @@ extension SyncGroup {
         guard let entry = try? ChainEntry(reading: bytes),
             case .succeed(let formers, let members, _) = entry.action, formers.contains(id),
             let author = state.activeMember(entry.author), author.kind == .device,
-            author.role == .admin, members.first?.keys == author.keys
+            author.role == .admin, members.first?.keys.signing == author.keys.signing
         else { return nil }
         // Also that it is signed with those keys.
         var state = MembershipState()
@@ -76,15 +76,10 @@ extension SyncGroup {
         let others = state.active.filter { $0.id != member.id && $0.kind != .invitation }
         let members = [member] + others
         let records = try members.map { try epoch.naming($0, name(of: $0.id)) }
-        let wrapped = try epoch.wrapped(for: members, group: next)
-        let commitment = epoch.commitment(group: next)
+        let keys = try KeyMaking(group: next, first: epoch, members, by: member.keys).keys()
         let formers = Array(([id] + state.formers).prefix(MembershipState.mostFormers))
         let group = SyncGroup(next, memberKeys, in: store, keyStore: keyStore)
-        try await group.append { _ in
-            .succeed(
-                formers: formers, records,
-                .init(number: 1, commitment: commitment, wrapped: wrapped))
-        }
+        try await group.append { _ in .succeed(formers: formers, records, keys) }
         return group
     }
 
@@ -145,10 +140,9 @@ extension SyncGroup {
     func add(_ member: ChainEntry.Member, named name: String) async throws {
         try await append { group in
             guard group.state.member(member.id) == nil else { return nil }
-            let epoch = try group.currentKey()
             return .add(
-                try epoch.naming(member, name),
-                key: try epoch.wrapped(for: member.id, member.keys, group: group.id))
+                try group.currentKey().naming(member, name),
+                try group.ownKeys(for: member.id, member.keys, member.role, by: group.ownRecord()))
         }
     }
 

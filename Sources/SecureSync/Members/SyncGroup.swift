@@ -9,13 +9,13 @@ package actor SyncGroup {
     let keyStore: any KeyStore
     /// This member.
     package internal(set) var member: MemberID
-    var memberKeys: MemberKeys { didSet { keysChain = Data() } }
+    var memberKeys: MemberKeys
     package internal(set) var state: MembershipState
     /// The entries of the chain that were read, from the first.
     package internal(set) var entries: [Data]
-    private var epochKeys: [UInt64: EpochKey] = [:]
+    var epochKeys: [UInt64: EpochKey] = [:]
     /// The hash of the chain with which they were opened.
-    private var keysChain = Data()
+    var keysChain = Data()
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []
     /// What counts for nobody, as long as the chain has so many objects.
@@ -173,59 +173,6 @@ package actor SyncGroup {
     }
 
     // MARK: - Keys
-
-    func currentKey() throws -> EpochKey {
-        if let key = try epochKey(state.epoch) { return key }
-        guard isActive, let author = state.sealedKey(state.epoch)?.author else {
-            throw SyncError.notAMember
-        }
-        throw SyncError.keyWithheld(by: (try? name(of: author)) ?? "")
-    }
-
-    /// The newest key that this member has.
-    ///
-    /// An admin to whom another one has given a wrong key goes on from it.
-    func newestKey() throws -> EpochKey {
-        var number = state.epoch
-        while number > 0 {
-            if let key = try epochKey(number) { return key }
-            number -= 1
-        }
-        return try currentKey()
-    }
-
-    /// The key of an epoch; nil if this member never had it.
-    private func epochKey(_ number: UInt64) throws -> EpochKey? {
-        if keysChain != state.last {
-            epochKeys = [:]
-            try openKeys()
-            keysChain = state.last
-        }
-        return epochKeys[number]
-    }
-
-    /// Opens what was wrapped for this member, and what the keys open; all but the key to which the
-    /// chain has committed is none.
-    private func openKeys() throws {
-        func isRight(_ key: EpochKey) -> Bool {
-            state.sealedKey(key.number)?.commitment == key.commitment(group: id)
-        }
-        let wrapped = state.wrappedKeys(for: memberKeys.id)
-        for number in stride(from: state.epoch, to: 0, by: -1) {
-            if epochKeys[number] == nil, let bytes = wrapped[number],
-                let key = try EpochKey(number, unwrapping: bytes, memberKeys, group: id),
-                isRight(key)
-            {
-                epochKeys[number] = key
-            }
-            guard let key = epochKeys[number], let sealed = state.sealedKey(number),
-                sealed.previousNumber > 0, epochKeys[sealed.previousNumber] == nil,
-                let previous = key.previous(sealed.previous, number: sealed.previousNumber),
-                isRight(previous)
-            else { continue }
-            epochKeys[previous.number] = previous
-        }
-    }
 
     /// What is needed to write and read batches, as of now.
     ///

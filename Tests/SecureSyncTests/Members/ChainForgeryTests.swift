@@ -19,15 +19,16 @@ struct ChainForgeryTests {
         var chain = try TestChain()
         let (phone, once) = (try chain.add(), try chain.add(.invitation))
         let copy = MemberKeys.random()
-        try chain.append(.add(try TestChain.record(.random()), key: Data([2])), by: once)
+        try chain.append(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: once)
         try chain.append(
             .fork(
-                try TestChain.record(copy), key: Data([3]), after: TestChain.head(phone.id)),
+                try TestChain.record(copy), TestChain.adminsOwn, after: TestChain.head(phone.id)),
             by: phone)
         try chain.append(.rotate(chain.epoch()), by: phone)
         try chain.append(.leave(TestChain.head(copy.id)), by: copy)
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+        )
         // Something that every one of the entries before is followed by.
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
         return chain
@@ -98,10 +99,11 @@ struct ChainForgeryTests {
         var chain = try TestChain()
         let phone = try chain.add()
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+        )
         let before = chain.state
         try chain.state.follow(
-            try chain.bytes(.add(try TestChain.record(.random()), key: Data()), by: phone))
+            try chain.bytes(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: phone))
         check(chain.state.active, equals: before.active)
         check(chain.state.void, equals: [4])
     }

@@ -22,30 +22,16 @@ struct GroupRemovalTests {
         try await laptop.group.refresh()
         await #expect(throws: SyncError.notAMember) { try await laptop.group.keys() }
         await #expect(throws: SyncError.notAMember) { try await laptop.group.rotate() }
-        // With all that it has: its private keys, every key that was ever wrapped for anybody, and
-        // the key of the first epoch.
+        // With all that it has: its private keys, and all that they lead to.
         let id = phone.group.id
         let own = try MemberKeys(
             named: MemberKeys.name(id, await laptop.member), in: laptop.keyStore)
         let phoneKeys = try MemberKeys(
             named: MemberKeys.name(id, await phone.member), in: phone.keyStore)
-        var opened = 0
-        for bytes in await laptop.group.entries {
-            let keys: [Data]
-            switch try ChainEntry(reading: bytes).action {
-            case .found(_, let epoch), .remove(_, let epoch, _), .rotate(let epoch),
-                .succeed(_, _, let epoch):
-                keys = Array(epoch.wrapped.values)
-            case .add(_, let key), .fork(_, let key, _): keys = [key]
-            case .leave: keys = []
-            }
-            for key in keys {
-                try check(EpochKey(2, unwrapping: key, own, group: id) == nil)
-                if try EpochKey(2, unwrapping: key, phoneKeys, group: id) != nil { opened += 1 }
-            }
-        }
-        // What the test tries would succeed with the right key.
-        check(opened, equals: 1)
+        let entries = await laptop.group.entries
+        try check(OpenableKeys(entries, [own], group: id).epochs, equals: [1])
+        // What the test tries succeeds with the right key.
+        try check(OpenableKeys(entries, [phoneKeys], group: id).epochs, equals: [1, 2])
         let first = try await phone.group.keys().key(ofEpoch: 1)
         #expect(throws: EnvelopeError.self) {
             try first.open(after.1, table: "t", column: "c", row: .text("1"))
@@ -136,11 +122,12 @@ struct GroupRemovalTests {
             named: MemberKeys.name(phone.group.id, await laptop.member), in: laptop.keyStore)
         // A point of small order: every shared secret with it is zero.
         var record = try TestChain.record(.random())
-        record.keys.agreement = Data(count: 32)
+        record.keys[.x25519] = Data(count: 32)
+        record.keys[.xWing] = nil
         let state = await laptop.group.state
         let entry = ChainEntry(
             group: phone.group.id, number: state.count + 1, previous: state.last, author: own.id,
-            time: 1, action: .add(record, key: Data()))
+            time: 1, action: .add(record, .init(epoch: Data())))
         store.set(
             SyncNames.chainEntry(group: phone.group.id, number: entry.number),
             try entry.signed(by: own))
@@ -157,18 +144,12 @@ struct GroupRemovalTests {
         let laptop = try await phone.inviting("laptop", store)
         let own = try MemberKeys(
             named: MemberKeys.name(phone.group.id, await laptop.member), in: laptop.keyStore)
-        let (state, epoch) = (await laptop.group.state, try EpochKey.random(2))
-        let wrapped = try state.active.map {
-            ($0.id, try epoch.wrapped(for: $0.id, $0.keys, group: phone.group.id))
-        }
+        let state = await laptop.group.state
+        var epoch = try await laptop.group.newKeys()
+        epoch.previous = Data(count: 80)
         let entry = ChainEntry(
             group: phone.group.id, number: state.count + 1, previous: state.last, author: own.id,
-            time: 1,
-            action: .rotate(
-                .init(
-                    number: 2, commitment: epoch.commitment(group: phone.group.id),
-                    wrapped: Dictionary(uniqueKeysWithValues: wrapped), previousNumber: 1,
-                    previous: Data(count: 80))))
+            time: 1, action: .rotate(epoch))
         store.set(
             SyncNames.chainEntry(group: phone.group.id, number: entry.number),
             try entry.signed(by: own))

@@ -12,15 +12,15 @@ struct MembershipStateTests {
         let once = try chain.add(.invitation, .writer)
         let guest = MemberKeys.random()
         try chain.append(
-            .add(try TestChain.record(guest, .device, .writer), key: Data([2])), by: once)
+            .add(try TestChain.record(guest, .device, .writer), TestChain.own), by: once)
         let copy = MemberKeys.random()
         try chain.append(
             .fork(
-                try TestChain.record(copy, .device, .writer), key: Data([3]),
+                try TestChain.record(copy, .device, .writer), TestChain.own,
                 after: TestChain.head(laptop.id)), by: laptop)
         try chain.append(.rotate(chain.epoch()), by: phone)
         try chain.append(
-            .remove([TestChain.head(laptop.id, 5)], chain.epoch(without: laptop.id)), by: phone)
+            .remove([TestChain.head(laptop.id, 5)], chain.epoch(without: [laptop.id])), by: phone)
         try chain.append(.leave(TestChain.head(phone.id)), by: phone)
 
         for bytes in chain.objects {
@@ -50,8 +50,7 @@ struct MembershipStateTests {
 
     @Test func `a group is founded once, by a device that is an admin`() throws {
         let keys = MemberKeys.random()
-        let epoch = ChainEntry.EpochKeys(
-            number: 1, commitment: Data(count: 32), wrapped: [keys.id: Data()])
+        let epoch = TestChain.firstKeys(for: [try TestChain.record(keys)])
         func refusal(
             _ change: (inout ChainEntry.Member, inout ChainEntry.EpochKeys, inout ChainEntry) ->
                 Void
@@ -78,7 +77,7 @@ struct MembershipStateTests {
         try check(refusal { _, epoch, _ in epoch.previous = Data([1]) }, equals: firstKey)
         try check(refusal { _, epoch, _ in epoch.previousNumber = 1 }, equals: firstKey)
         try check(
-            refusal { _, epoch, _ in epoch.wrapped = [:] },
+            refusal { _, epoch, _ in epoch.secret?.wrapped = [:] },
             equals: "a new key is for each member, and for no other")
 
         let chain = try TestChain()
@@ -124,12 +123,12 @@ struct MembershipStateTests {
         let rule = "only an admin invites, removes and changes the key"
         try check(
             chain.refusal(
-                .add(try TestChain.record(other, .device, .writer), key: Data()), by: writer),
+                .add(try TestChain.record(other, .device, .writer), TestChain.own), by: writer),
             equals: rule)
         try check(
             chain.refusal(
                 .remove(
-                    [TestChain.head(chain.founder.id)], chain.epoch(without: chain.founder.id)),
+                    [TestChain.head(chain.founder.id)], chain.epoch(without: [chain.founder.id])),
                 by: writer), equals: rule)
         try check(chain.refusal(.rotate(chain.epoch()), by: writer), equals: rule)
         try check(chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
@@ -141,7 +140,8 @@ struct MembershipStateTests {
         let (guest, new) = (try chain.add(kind, .writer), MemberKeys.random())
         let rule = "an invitation only adds a device with its own role"
         func adding(_ kind: ChainEntry.Kind, _ role: ChainEntry.Role) throws -> String? {
-            try chain.refusal(.add(try TestChain.record(new, kind, role), key: Data()), by: guest)
+            try chain.refusal(
+                .add(try TestChain.record(new, kind, role), TestChain.own(role)), by: guest)
         }
         try check(adding(.device, .admin), equals: rule)
         try check(adding(.recovery, .writer), equals: rule)
@@ -151,7 +151,7 @@ struct MembershipStateTests {
         try check(
             chain.refusal(
                 .remove(
-                    [TestChain.head(chain.founder.id)], chain.epoch(without: chain.founder.id)),
+                    [TestChain.head(chain.founder.id)], chain.epoch(without: [chain.founder.id])),
                 by: guest), equals: rule)
     }
 
@@ -159,7 +159,7 @@ struct MembershipStateTests {
         var chain = try TestChain()
         let (once, often) = (try chain.add(.invitation), try chain.add(.recovery))
         func adding() throws -> ChainEntry.Action {
-            .add(try TestChain.record(.random()), key: Data())
+            .add(try TestChain.record(.random()), TestChain.adminsOwn)
         }
         try chain.append(try adding(), by: often)
         try chain.append(try adding(), by: often)
@@ -169,8 +169,8 @@ struct MembershipStateTests {
         try check(chain.refusal(try adding(), by: once), equals: "its author is no member")
         // The next key is not for it.
         var epoch = chain.epoch()
-        check(epoch.wrapped[once.id] == nil)
-        epoch.wrapped[once.id] = Data([1])
+        check(epoch.secret?.wrapped.keys.contains(once.id), equals: false)
+        epoch.secret?.wrapped[once.id] = TestChain.wrapped
         try check(
             chain.refusal(.rotate(epoch), by: chain.founder),
             equals: "a new key is for each member, and for no other")
@@ -184,20 +184,24 @@ struct MembershipStateTests {
         func refusal(_ change: (inout ChainEntry.Member) throws -> Void) throws -> String? {
             var record = try TestChain.record(.random())
             try change(&record)
-            return try chain.refusal(.add(record, key: Data()), by: chain.founder)
+            return try chain.refusal(.add(record, TestChain.adminsOwn), by: chain.founder)
         }
         try check(refusal { _ in } == nil)
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
         let sameKeys = "another member has its keys"
-        try check(refusal { $0.keys.signing = try phone.publicKeys.signing }, equals: sameKeys)
-        try check(refusal { $0.keys.agreement = try phone.publicKeys.agreement }, equals: sameKeys)
+        try check(refusal { $0.keys[.ed25519] = try phone.publicKeys.signing }, equals: sameKeys)
+        for algorithm in [KeyAlgorithm.x25519, .xWing] {
+            try check(
+                refusal { $0.keys[algorithm] = try phone.publicKeys[algorithm] }, equals: sameKeys)
+        }
         try check(refusal { $0.nameEpoch = 2 }, equals: "its name has no key yet")
         try check(refusal { $0.nameEpoch = 0 }, equals: "its name has no key yet")
         try check(refusal { $0.mac = Data(count: 32) }, equals: "no MAC")
         try check(refusal { $0.sealedName = Data(count: 401) }, equals: "a name is too long")
 
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
+            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+        )
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
 
@@ -207,9 +211,9 @@ struct MembershipStateTests {
             signing: [UInt8]? = nil, agreement: [UInt8]? = nil
         ) throws -> String? {
             var record = try TestChain.record(.random())
-            if let signing { record.keys.signing = Data(signing) }
-            if let agreement { record.keys.agreement = Data(agreement) }
-            return try chain.refusal(.add(record, key: Data()), by: chain.founder)
+            if let signing { record.keys[.ed25519] = Data(signing) }
+            if let agreement { record.keys[.x25519] = Data(agreement) }
+            return try chain.refusal(.add(record, TestChain.adminsOwn), by: chain.founder)
         }
         let rule = "its keys are none of a member"
         let zero = [UInt8](repeating: 0, count: 32)
@@ -233,7 +237,7 @@ struct MembershipStateTests {
             try check(refusal(signing: bytes), equals: rule)
             try check(refusal(agreement: bytes), equals: rule)
         }
-        var high = [UInt8](try TestChain.record(.random()).keys.agreement)
+        var high = [UInt8](try require(TestChain.record(.random()).keys[.x25519]))
         high[31] |= 0x80
         try check(refusal(agreement: high), equals: rule)
         try check(refusal() == nil)
@@ -241,10 +245,14 @@ struct MembershipStateTests {
 
     @Test func `names and keys may be as long as their limits`() throws {
         let chain = try TestChain()
-        func refusal(name: Int = 0, key: Int = 0) throws -> String? {
+        func refusal(name: Int = 0, key: Int = 1) throws -> String? {
             var record = try TestChain.record(.random())
             record.sealedName = Data(count: name)
-            return try chain.refusal(.add(record, key: Data(count: key)), by: chain.founder)
+            return try chain.refusal(
+                .add(
+                    record,
+                    .init(epoch: Data(repeating: 3, count: key), secret: TestChain.wrapped)),
+                by: chain.founder)
         }
         try check(refusal(name: 400) == nil)
         try check(refusal(key: 2000) == nil)
@@ -260,7 +268,8 @@ struct MembershipStateTests {
         ) throws -> String? {
             try chain.refusal(
                 .fork(
-                    try TestChain.record(new, kind, role), key: Data(), after: TestChain.head(log)),
+                    try TestChain.record(new, kind, role), TestChain.own(role),
+                    after: TestChain.head(log)),
                 by: phone)
         }
         try check(forking(.device, .writer, phone.id) == nil)
@@ -278,13 +287,18 @@ struct MembershipStateTests {
             try chain.refusal(.remove([TestChain.head(member)], epoch), by: author)
         }
         let other = "it removes one that is no other member"
-        let epoch = chain.epoch(without: phone.id)
+        let epoch = chain.epoch(without: [phone.id])
         try check(removing(phone.id, epoch, by: phone), equals: other)
         try check(removing(.random(), epoch, by: laptop), equals: other)
         let each = "a new key is for each member, and for no other"
-        try check(removing(phone.id, chain.epoch(), by: laptop), equals: each)
+        try check(
+            removing(phone.id, chain.epoch(), by: laptop),
+            equals: "the secret of the tree changes when an admin's key does")
+        var more = epoch
+        more.secret?.wrapped[phone.id] = TestChain.wrapped
+        try check(removing(phone.id, more, by: laptop), equals: each)
         var fewer = epoch
-        fewer.wrapped[laptop.id] = nil
+        fewer.secret?.wrapped[laptop.id] = nil
         try check(removing(phone.id, fewer, by: laptop), equals: each)
         let next = "a new key has the next number"
         try check(removing(phone.id, chain.epoch(number: 1), by: laptop), equals: next)
@@ -310,11 +324,13 @@ struct MembershipStateTests {
         var chain = try TestChain()
         let phone = try chain.add()
         let (known, unknown) = (MemberKeys.random(), try chain.add(.recovery))
-        try chain.append(.add(try TestChain.record(known, .recovery), key: Data()), by: phone)
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: phone.id)), by: chain.founder)
+            .add(try TestChain.record(known, .recovery), TestChain.adminsOwn), by: phone)
+        try chain.append(
+            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+        )
         func joining(_ guest: MemberKeys) throws -> String? {
-            try chain.refusal(.add(try TestChain.record(.random()), key: Data()), by: guest)
+            try chain.refusal(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: guest)
         }
         try check(joining(known), equals: "its author is no member")
         try check(joining(unknown) == nil)
@@ -324,8 +340,7 @@ struct MembershipStateTests {
         var chain = try TestChain()
         let gone = [try chain.add(), try chain.add(), try chain.add(.recovery)]
         let rest = try chain.add()
-        var epoch = chain.epoch()
-        for keys in gone { epoch.wrapped[keys.id] = nil }
+        let epoch = chain.epoch(without: gone.map(\.id))
         try chain.append(.remove(gone.map { TestChain.head($0.id) }, epoch), by: rest)
         check(Set(chain.state.active.map(\.id)), equals: [chain.founder.id, rest.id])
         check(chain.state.epoch, equals: 2)
@@ -341,12 +356,13 @@ struct MembershipStateTests {
         )
         func fork(_ new: MemberKeys, of keys: MemberKeys) throws {
             try chain.append(
-                .fork(try TestChain.record(new), key: Data(), after: TestChain.head(keys.id)),
+                .fork(
+                    try TestChain.record(new), TestChain.adminsOwn, after: TestChain.head(keys.id)),
                 by: keys)
         }
         try fork(first, of: phone)
         try fork(second, of: first)
-        try chain.append(.add(try TestChain.record(other), key: Data()), by: phone)
+        try chain.append(.add(try TestChain.record(other), TestChain.adminsOwn), by: phone)
         check(chain.state.forks(of: phone.id), equals: [first.id, second.id])
         try chain.append(.leave(TestChain.head(first.id)), by: first)
         check(chain.state.forks(of: phone.id), equals: [second.id])
@@ -361,10 +377,10 @@ struct MembershipStateTests {
         let guest = MemberKeys.random()
         var record = try TestChain.record(guest, .invitation)
         record.expires = 100
-        try chain.append(.add(record, key: Data()), by: chain.founder)
+        try chain.append(.add(record, TestChain.adminsOwn), by: chain.founder)
         func joining(at time: UInt64) throws -> String? {
             var entry = chain.entry(
-                .add(try TestChain.record(.random()), key: Data()), by: guest.id)
+                .add(try TestChain.record(.random()), TestChain.adminsOwn), by: guest.id)
             entry.time = time
             return chain.refusal(try entry.signed(by: guest))
         }
@@ -377,14 +393,14 @@ struct MembershipStateTests {
         var device = try TestChain.record(.random())
         device.expires = 100
         try check(
-            chain.refusal(.add(device, key: Data()), by: chain.founder),
+            chain.refusal(.add(device, TestChain.adminsOwn), by: chain.founder),
             equals: "a device does not expire")
     }
 
     @Test func `devices that a member has added stay when it goes`() throws {
         var chain = try TestChain()
         let (phone, laptop) = (try chain.add(), MemberKeys.random())
-        try chain.append(.add(try TestChain.record(laptop), key: Data()), by: phone)
+        try chain.append(.add(try TestChain.record(laptop), TestChain.adminsOwn), by: phone)
         try chain.append(.leave(TestChain.head(phone.id)), by: phone)
         check(chain.state.isActive(laptop.id))
         check(chain.state.origin(of: laptop.id)?.author, equals: phone.id)
@@ -406,19 +422,29 @@ struct MembershipStateTests {
         check(chain.state.needsRotation)
     }
 
-    @Test func `a group has at most 64 members`() throws {
+    @Test func `a group has at most 1,024 members`() throws {
         var chain = try TestChain()
-        while chain.state.active.count < MembershipState.mostMembers { try chain.add() }
+        let founder = chain.founder
+        let members = [founder] + (1..<1023).map { _ in MemberKeys.random() }
+        let records = try members.map {
+            try TestChain.record($0, .device, $0.id == founder.id ? .admin : .writer)
+        }
+        (chain.state, chain.objects) = (MembershipState(), [])
+        try chain.append(
+            .succeed(formers: [Data(count: 16)], records, TestChain.firstKeys(for: records)),
+            by: founder)
+        try chain.add(.device, .writer)
         let new = MemberKeys.random()
         try check(
-            chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder),
-            equals: "a group has at most 64 members and open invitations")
+            chain.refusal(.add(try TestChain.record(new), TestChain.adminsOwn), by: chain.founder),
+            equals: "a group has at most 1024 members and open invitations")
         let gone = chain.state.active[5].id
         try chain.append(
-            .remove([TestChain.head(gone)], chain.epoch(without: gone)), by: chain.founder)
+            .remove([TestChain.head(gone)], chain.epoch(without: [gone])), by: chain.founder)
         try check(
-            chain.refusal(.add(try TestChain.record(new), key: Data()), by: chain.founder)
+            chain.refusal(.add(try TestChain.record(new), TestChain.adminsOwn), by: chain.founder)
                 == nil)
-        check(chain.objects.map(\.count).max() ?? 0 < 4000)
+        check(chain.objects[0].count > 1_300_000)
+        check(chain.objects.dropFirst().map(\.count).max() ?? 0 < 4000)
     }
 }

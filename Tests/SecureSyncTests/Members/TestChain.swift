@@ -14,12 +14,47 @@ struct TestChain {
 
     init(group: Data = Data(RandomBytes.make(16))) throws {
         self.group = group
-        try append(
-            .found(
-                try Self.record(founder),
+        let record = try Self.record(founder)
+        try append(.found(record, Self.firstKeys(for: [record])), by: founder)
+    }
+
+    /// Bytes that say that they are wrapped by X-Wing, and are not.
+    static let wrapped = Data([3])
+    static let own = ChainEntry.OwnKeys(epoch: wrapped)
+    static let adminsOwn = ChainEntry.OwnKeys(epoch: wrapped, secret: wrapped)
+
+    static func own(_ role: ChainEntry.Role) -> ChainEntry.OwnKeys {
+        role == .admin ? adminsOwn : own
+    }
+
+    /// The keys of the first epoch.
+    static func firstKeys(for members: [ChainEntry.Member]) -> ChainEntry.EpochKeys {
+        var tree = KeyTree()
+        for member in members { tree.add(member.id, isAdmin: member.role == .admin) }
+        return keys(of: tree, number: 1)
+    }
+
+    private static func keys(of tree: KeyTree, number: UInt64) -> ChainEntry.EpochKeys {
+        let commitment = Data(count: 32)
+        let admins = tree.admins.map { ($0, wrapped) }
+        return .init(
+            number: number, commitment: commitment, sealedForAdmins: Data([1]),
+            sealedForWriters: Data(count: tree.hasWriters ? 1 : 0),
+            secret: tree.needsSecret
+                ? .init(
+                    commitment: commitment, wrapped: Dictionary(uniqueKeysWithValues: admins))
+                : nil,
+            nodes: tree.nextNodes(isNewSecret: tree.needsSecret).map { node in
                 .init(
-                    number: 1, commitment: Data(count: 32), wrapped: [founder.id: Data([1])])),
-            by: founder)
+                    node, commitment: commitment,
+                    wrapped: tree.children(of: node).map { child in
+                        switch child {
+                        case .empty: Data()
+                        case .member: wrapped
+                        case .node: Data([1])
+                        }
+                    })
+            })
     }
 
     static func record(
@@ -56,20 +91,18 @@ struct TestChain {
         _ kind: ChainEntry.Kind = .device, _ role: ChainEntry.Role = .admin
     ) throws -> MemberKeys {
         let keys = MemberKeys.random()
-        try append(.add(try Self.record(keys, kind, role), key: Data([1])), by: founder)
+        try append(.add(try Self.record(keys, kind, role), Self.own(role)), by: founder)
         return keys
     }
 
     /// The next key, for all but one.
     func epoch(
-        without gone: MemberID? = nil, number: UInt64? = nil, previous: Data = Data([1])
+        without gone: [MemberID] = [], number: UInt64? = nil, previous: Data = Data([1])
     ) -> ChainEntry.EpochKeys {
-        .init(
-            number: number ?? state.epoch + 1, commitment: Data(count: 32),
-            wrapped: Dictionary(
-                uniqueKeysWithValues: state.active(without: gone.map { [$0] } ?? [])
-                    .map { ($0.id, Data([1])) }),
-            previousNumber: state.epoch, previous: previous)
+        var keys = Self.keys(
+            of: state.tree(without: gone), number: number ?? state.epoch + 1)
+        (keys.previousNumber, keys.previous) = (state.epoch, previous)
+        return keys
     }
 
     static func head(_ member: MemberID, _ number: UInt64 = 7) -> LogHead {

@@ -1,0 +1,118 @@
+internal import Crypto
+package import Foundation
+
+// The objects of the chain, one after the other.
+extension MembershipState {
+    // MARK: - Objects
+
+    /// Stands for an object that is too large to be an entry, and is not read.
+    static let tooLarge = hash(of: Data())
+
+    /// What is kept of an object that was found to be void: of all but a small one its hash.
+    static func shortened(_ object: Data) -> Data {
+        object.count > 4096 ? hash(of: object) : object
+    }
+
+    /// What a member keeps of an object that it reads: of one that cannot be an entry its hash.
+    ///
+    /// Also of one that is as long as a hash: otherwise the hash of an entry in its place would
+    /// hide the entry from some, and let the chain go on.
+    static func kept(of object: Data) -> Data {
+        if object.count > ChainEntry.longest { return tooLarge }
+        return object.count >= ChainEntry.signatureCount ? object : hash(of: object)
+    }
+
+    /// Applies the next object of the chain, or skips it if it is void.
+    ///
+    /// - Parameter bytes: What is kept of the object: see `kept`.
+    /// - Throws: `Refusal` if it was signed for this place by a member, but after another chain
+    ///   than this one, and if the first entry is not right; `CBORError` for the first entry;
+    ///   `NewerFormat`.
+    package mutating func follow(_ bytes: Data) throws {
+        // Without its first entry there is no group.
+        guard count > 0 else { return try apply(bytes) }
+        if bytes.count == Self.hashCount { return skip(bytes) }
+        // One that was signed for another place is a replay.
+        guard let envelope = try? ChainEnvelope(reading: bytes), envelope.group == group,
+            envelope.number == count + 1, let author = activeMember(envelope.author),
+            envelope.isSigned(by: author.keys)
+        else { return skip(Self.hash(of: bytes)) }
+        // Not void: a member that we trust has seen other objects than we were shown.
+        guard envelope.previous == last else { throw Refusal("it follows another chain") }
+        do {
+            try apply(bytes)
+        } catch is Refusal {
+            skip(Self.hash(of: bytes))
+        } catch is CBORError {
+            skip(Self.hash(of: bytes))
+        }
+    }
+
+    private mutating func skip(_ hash: Data) {
+        count += 1
+        hashes.append(Self.hash(of: last + hash))
+        epochs.append(epoch)
+        void.append(count)
+    }
+
+    /// Applies the next entry.
+    ///
+    /// - Throws: `Refusal` if it breaks a rule; `CBORError`; `NewerFormat`. Nothing has changed
+    ///   then.
+    package mutating func apply(_ bytes: Data) throws {
+        var next = self
+        try next.take(try ChainEntry(reading: bytes), try ChainEnvelope(reading: bytes))
+        next.count += 1
+        // Of the whole chain: if it were of this object alone, an entry could be hidden before one
+        // whose author the reader does not know, and the entry after that one would fit again.
+        next.hashes.append(Self.hash(of: last + Self.hash(of: bytes)))
+        next.epochs.append(next.epoch)
+        self = next
+    }
+
+    private mutating func take(_ entry: ChainEntry, _ envelope: ChainEnvelope) throws {
+        guard entry.number == count + 1 else { throw Refusal("it has another number") }
+        guard entry.previous == last else { throw Refusal("it does not follow the one before") }
+        if count == 0 {
+            try found(entry)
+        } else if entry.group != group {
+            throw Refusal("it is of another group")
+        }
+        guard let author = activeMember(entry.author) else {
+            throw Refusal("its author is no member")
+        }
+        guard envelope.isSigned(by: author.keys) else {
+            throw Refusal("its signature is not valid")
+        }
+        if count > 0 { try take(entry, by: author) }
+    }
+
+    private mutating func found(_ entry: ChainEntry) throws {
+        let (members, keys): ([ChainEntry.Member], ChainEntry.EpochKeys)
+        switch entry.action {
+        case .found(let founder, let first): (members, keys) = ([founder], first)
+        case .succeed(let before, let all, let first):
+            guard !before.isEmpty, !before.contains(entry.group) else {
+                throw Refusal("a group follows another one")
+            }
+            (members, keys, formers) = (all, first, before)
+        default: throw Refusal("a group is founded by its first device")
+        }
+        // Codes on paper stay valid: see SyncGroup.join.
+        guard let founder = members.first, founder.role == .admin, entry.author == founder.id,
+            founder.kind == .device,
+            members.allSatisfy({ $0.kind != .invitation && $0.nameEpoch == 1 })
+        else { throw Refusal("a group is founded by its first device") }
+        guard keys.number == 1, keys.previous.isEmpty else {
+            throw Refusal("the first key has the number 1")
+        }
+        group = entry.group
+        for member in members {
+            try requireNew(member)
+            append(member, entry)
+        }
+        guard keys.previousNumber == 0 else { throw Refusal("the first key has the number 1") }
+        try take(keys, by: founder, entry)
+        time = entry.time
+    }
+}
