@@ -37,10 +37,25 @@ struct ChainTarget: FuzzTarget {
             mac: Data(count: kind == .device ? 0 : 32))
     }
 
-    static func epoch(_ number: UInt64, _ members: [MemberKeys]) -> ChainEntry.EpochKeys {
-        .init(
-            number: number, commitment: Data(count: 32),
-            wrapped: Dictionary(uniqueKeysWithValues: members.map { ($0.id, Data([1])) }),
+    /// Bytes that say that they are wrapped by X-Wing.
+    private static let wrapped = Data([3])
+
+    /// A key with all that a tree needs for it.
+    static func epoch(_ number: UInt64, _ tree: KeyTree) -> ChainEntry.EpochKeys {
+        let (commitment, isNew) = (Data(count: 32), tree.needsSecret)
+        let admins = tree.admins.map { ($0, wrapped) }
+        return .init(
+            number: number, commitment: commitment, sealedForAdmins: Data([1]),
+            sealedForWriters: Data(count: tree.hasWriters ? 1 : 0),
+            secret: isNew
+                ? .init(commitment: commitment, wrapped: Dictionary(uniqueKeysWithValues: admins))
+                : nil,
+            nodes: tree.nextNodes(isNewSecret: isNew).map { node in
+                let children = tree.children(of: node)
+                return .init(
+                    node, commitment: commitment,
+                    wrapped: children.map { $0 == .empty ? Data() : wrapped })
+            },
             previousNumber: number - 1, previous: number == 1 ? Data() : Data([1]))
     }
 
@@ -48,13 +63,18 @@ struct ChainTarget: FuzzTarget {
     private static func state(_ authors: [MemberKeys]) throws -> MembershipState {
         let head = LogHead(member: authors[3].id, number: 1, hash: Data(count: 32))
         var state = MembershipState()
-        for action: ChainEntry.Action in [
-            .found(try record(authors[0]), epoch(1, [authors[0]])),
-            .add(try record(authors[1], .device, .writer), key: Data([1])),
-            .add(try record(authors[2], .invitation, .writer), key: Data([1])),
-            .add(try record(authors[3]), key: Data([1])),
-            .remove([head], epoch(2, Array(authors[..<3]))),
-        ] {
+        var first = KeyTree()
+        first.add(authors[0].id, isAdmin: true)
+        let own = ChainEntry.OwnKeys(epoch: wrapped)
+        let actions: [(MembershipState) throws -> ChainEntry.Action] = [
+            { _ in .found(try record(authors[0]), epoch(1, first)) },
+            { _ in .add(try record(authors[1], .device, .writer), own) },
+            { _ in .add(try record(authors[2], .invitation, .writer), own) },
+            { _ in .add(try record(authors[3]), .init(epoch: wrapped, secret: wrapped)) },
+            { .remove([head], epoch(2, $0.tree(without: [authors[3].id]))) },
+        ]
+        for makeAction in actions {
+            let action = try makeAction(state)
             let entry = ChainEntry(
                 group: group, number: state.count + 1, previous: state.last,
                 author: authors[0].id, time: 1, action: action)

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import TestSupport
 import Testing
 
@@ -54,5 +55,62 @@ struct SyncRotationTests {
         try check(newestEpoch(benKeys) < epoch)
         // Once is enough.
         try await check(epochOfNextBatch(anna), equals: epoch)
+    }
+
+    /// Anna, who is an admin, and Ben.
+    private func pair(_ role: SyncMember.Role) async throws -> (WorldDevice, WorldDevice) {
+        let anna = try WorldDevice("anna", objects)
+        let ben = try WorldDevice("ben", objects)
+        try await anna.engine.createGroup(deviceName: "anna")
+        try await ben.engine.join(
+            try await anna.engine.invite(.once, role: role), deviceName: "ben",
+            localRows: .discard)
+        for device in [ben, anna] { try await device.engine.syncOnce() }
+        return (anna, ben)
+    }
+
+    private func keys(of device: WorldDevice) throws -> MemberKeys {
+        let name = try require(device.keyStore.names().first { $0.contains("securestorage-sync") })
+        return try MemberKeys(named: name, in: device.keyStore)
+    }
+
+    @Test(arguments: SyncMember.Role.allCases)
+    func `who has read a key store reads nothing after its device has changed the keys`(
+        _ role: SyncMember.Role
+    ) async throws {
+        let (anna, ben) = try await pair(role)
+        _ = try await epochOfNextBatch(anna)
+        let stolen = try keys(of: ben)
+        try await ben.engine.rotateKey()
+        // A writer asks for it, and the next admin that writes does it.
+        let epoch = try await epochOfNextBatch(anna)
+        try check(newestEpoch(stolen) < epoch)
+        try await check(epochOfNextBatch(ben), equals: epoch)
+        try await anna.engine.syncOnce()
+        try check(ben.rows(), equals: anna.rows())
+    }
+
+    @Test func `keys that are older than the interval are replaced by those who write`()
+        async throws
+    {
+        let (anna, ben) = try await pair(.writer)
+        let epoch = try await epochOfNextBatch(anna)
+        let stolen = [try keys(of: anna), try keys(of: ben)]
+        for device in [anna, ben] {
+            device.engine.rotation.withLock { $0 = .milliseconds(20) }
+        }
+        try await Task.sleep(for: .milliseconds(30))
+        // Who only reads changes nothing.
+        try await ben.engine.syncOnce()
+        try check(keys(of: ben).publicKeys == stolen[1].publicKeys)
+        _ = try await epochOfNextBatch(ben)
+        try check(keys(of: ben).publicKeys != stolen[1].publicKeys)
+        let next = try await epochOfNextBatch(anna)
+        check(next > epoch)
+        for keys in stolen { try check(newestEpoch(keys) < next) }
+        try await check(epochOfNextBatch(ben), equals: next)
+        anna.engine.rotateKey(every: nil)
+        try await Task.sleep(for: .milliseconds(30))
+        try await check(epochOfNextBatch(anna), equals: next)
     }
 }
