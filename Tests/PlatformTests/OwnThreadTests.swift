@@ -8,7 +8,7 @@ struct OwnThreadTests {
 
     @Test func `the thread keeps no reference to its result after the call`() async throws {
         for _ in 0..<2_000 {
-            weak var object = try await onOwnThread { Object() }
+            weak let object = try await onOwnThread { Object() }
             try require(object == nil)
         }
     }

@@ -47,7 +47,7 @@ struct BatchTarget: FuzzTarget {
             var next = body
             (next.changes, next.isLast) = (Array(part), index == parts.count - 1)
             if index > 0 { next.heads = [] }
-            whole = assembly.add(try BatchBody(decoding: next.encoded()))
+            whole = try assembly.add(BatchBody(decoding: next.encoded()))
         }
         precondition(whole?.changes == body.changes && whole?.heads == body.heads, "rows are lost")
         let header = BatchHeader(

@@ -101,7 +101,7 @@ struct LogReader {
             let (batch, body) = try Self.open(bytes, name, log.keys, after: previous.hash)
             previous = LogHead(member: member, number: place.number, hash: batch.hash)
             batches.append(Batch(head: previous, time: body.time, size: bytes.count))
-            if let whole = assembly.add(body) {
+            if let whole = try Self.whole(&assembly, body, name) {
                 next = Transaction(
                     heads: whole.heads, changes: whole.changes,
                     head: previous, time: whole.time,
@@ -110,6 +110,16 @@ struct LogReader {
             }
         }
         return nil
+    }
+
+    private static func whole(
+        _ assembly: inout TransactionAssembly, _ body: BatchBody, _ name: String
+    ) throws -> BatchBody? {
+        do {
+            return try assembly.add(body)
+        } catch let error as CBORError {
+            throw SyncError.damaged(name, error.reason)
+        }
     }
 
     /// Checks that the log goes on to the last batch that counts of a removed member, which may

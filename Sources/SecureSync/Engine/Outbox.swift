@@ -61,12 +61,13 @@ struct Outbox: Sendable {
         guard var place = try journal.place() else { throw SyncError.notAMember }
         let heads = try journal.headsToTell(by: place.member)
         let parts = try TransactionParts.split(changes, longestRow: longestRow)
+        let ends = TransactionParts.ends(parts)
         let now = try capture.now(in: journal.db)
         for (index, part) in parts.enumerated() {
             let body = BatchBody(
                 time: now, schema: try journal.schemaNumber(),
                 heads: index == 0 ? heads : [], changes: Array(part),
-                isLast: index == parts.count - 1)
+                isLast: ends[index])
             try append(body, keys, to: journal, of: place)
         }
         for head in heads {

@@ -11,6 +11,8 @@ package enum TransactionParts {
     static let longestRowAtHome = longestWholeRow - (1 << 20)
     static let mostRows = 1000
     static let mostBytes = 256 << 10
+    /// Who reads a transaction has all of it in memory, so a longer one is several.
+    static let longest = 32 << 20
 
     /// Divides changes into parts of at most 1,000 rows or 256 KiB, unless one row is larger.
     ///
@@ -40,6 +42,31 @@ package enum TransactionParts {
         }
         parts.append(changes[start...])
         return parts
+    }
+
+    /// Which parts end a transaction: all rows are one, unless they would take more than 32 MiB of
+    /// memory.
+    ///
+    /// - Parameters:
+    ///   - parts: As `split` returns them.
+    ///   - longest: In bytes; a part of more is a transaction of its own.
+    /// - Returns: For each part, whether it is the last one of a transaction.
+    static func ends(
+        _ parts: [ArraySlice<RowChange>], longest: Int = longest
+    ) -> [Bool] {
+        let sizes = parts.map { memory(of: $0) }
+        var total = 0
+        return sizes.indices.map { index in
+            total += sizes[index]
+            let isLast = index == sizes.count - 1 || total + sizes[index + 1] > longest
+            if isLast { total = 0 }
+            return isLast
+        }
+    }
+
+    /// About what changes take in memory.
+    static func memory(of changes: some Sequence<RowChange>) -> Int {
+        changes.reduce(0) { $0 + size(of: $1) + 100 + 90 * $1.registers.count }
     }
 
     /// Whether a change has more than a transaction may write at once.
@@ -86,12 +113,16 @@ package enum TransactionParts {
 
 /// Puts the parts of a log's transactions together, batch after batch.
 ///
-/// It holds all rows of a transaction until the last part: in memory, a row takes about 100 bytes,
-/// 90 for each register, and its values.
+/// It holds all rows of a transaction until the last part.
 package struct TransactionAssembly {
     private var begun: BatchBody?
+    private var size = 0
+    private let longest: Int
 
-    package init() {}
+    /// With the longest transaction in bytes of memory: one that nobody writes would take all.
+    package init(longest: Int = TransactionParts.longest + TransactionParts.longestWholeRow) {
+        self.longest = longest
+    }
 
     /// Whether parts were added and the last one was not.
     package var isOpen: Bool { begun != nil }
@@ -100,7 +131,14 @@ package struct TransactionAssembly {
     ///
     /// - Returns: The whole transaction, with the heads of all its parts and the time of the last,
     ///   if this was its last.
-    package mutating func add(_ body: BatchBody) -> BatchBody? {
+    /// - Throws: `CBORError` if it is longer than anybody's.
+    package mutating func add(_ body: BatchBody) throws -> BatchBody? {
+        size += TransactionParts.memory(of: body.changes)
+        // Rows that have values of almost the longest size take more by what is counted for names.
+        guard body.isLast && begun == nil || size <= longest else {
+            throw CBORError("its transaction is too long")
+        }
+        defer { if body.isLast { size = 0 } }
         guard var whole = begun else {
             if body.isLast { return body }
             begun = body

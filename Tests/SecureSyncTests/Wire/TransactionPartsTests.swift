@@ -1,9 +1,10 @@
 import Foundation
 import SecureKeys
 import SecureStorage
-import SecureSync
 import TestSupport
 import Testing
+
+@testable import SecureSync
 
 struct TransactionPartsTests {
     private func row(_ number: Int, _ bytes: Int) -> RowChange {
@@ -83,12 +84,12 @@ struct TransactionPartsTests {
 
     // MARK: - Assembly
 
-    @Test func `a transaction of one part is whole at once`() {
+    @Test func `a transaction of one part is whole at once`() throws {
         var assembly = TransactionAssembly()
         let body = BatchSamples.body(BatchSamples.rows)
-        check(assembly.add(body), equals: body)
+        try check(assembly.add(body), equals: body)
         check(!assembly.isOpen)
-        check(assembly.add(body), equals: body)
+        try check(assembly.add(body), equals: body)
     }
 
     @Test func `parts become one transaction with the last one, in their order`() throws {
@@ -105,7 +106,7 @@ struct TransactionPartsTests {
                         LogHead(member: BatchSamples.members[1], number: 4, hash: Data(1...8))
                     ]
                 }
-                let whole = assembly.add(body)
+                let whole = try assembly.add(body)
                 check(assembly.isOpen, equals: !body.isLast)
                 guard body.isLast else {
                     check(whole == nil)
@@ -118,5 +119,30 @@ struct TransactionPartsTests {
                 check(whole?.isLast, equals: true)
             }
         }
+    }
+
+    @Test func `what would take too much memory is several transactions`() throws {
+        let rows = (0..<10).map { row($0, 300_000) }
+        let parts = try TransactionParts.split(rows)
+        check(parts.count, equals: 10)
+        check(
+            TransactionParts.ends(parts, longest: 1_000_000),
+            equals: [false, false, true, false, false, true, false, false, true, true])
+        // A part of more is one of its own.
+        check(TransactionParts.ends(parts, longest: 1), equals: Array(repeating: true, count: 10))
+        check(TransactionParts.ends(parts).firstIndex(of: true), equals: 9)
+        check(TransactionParts.ends([[]]), equals: [true])
+    }
+
+    @Test func `a transaction that never ends is an error, before it takes all memory`() throws {
+        var assembly = TransactionAssembly(longest: 1_000_000)
+        let open = BatchSamples.body([row(1, 300_000)], isLast: false)
+        for _ in 0..<3 { try check(assembly.add(open) == nil) }
+        #expect(throws: CBORError.self) { try assembly.add(open) }
+        // What somebody has written as one part is no longer than an object.
+        var other = TransactionAssembly(longest: 1)
+        let whole = BatchSamples.body([row(1, 300_000)])
+        try check(other.add(whole), equals: whole)
+        try check(other.add(whole), equals: whole)
     }
 }
