@@ -38,7 +38,7 @@ struct ChainTarget: FuzzTarget {
     }
 
     /// Bytes that say that they are wrapped by X-Wing.
-    private static let wrapped = Data([3])
+    static let wrapped = Data([3])
 
     /// A key with all that a tree needs for it.
     static func epoch(_ number: UInt64, _ tree: KeyTree) -> ChainEntry.EpochKeys {
@@ -60,7 +60,7 @@ struct ChainTarget: FuzzTarget {
     }
 
     /// A group with an admin, a writer, an open invitation and a removed member.
-    private static func state(_ authors: [MemberKeys]) throws -> MembershipState {
+    static func state(_ authors: [MemberKeys]) throws -> MembershipState {
         let head = LogHead(member: authors[3].id, number: 1, hash: Data(count: 32))
         var state = MembershipState()
         var first = KeyTree()
@@ -129,14 +129,22 @@ struct ChainTarget: FuzzTarget {
         }
         precondition(next.epoch <= state.epoch + 1, "an epoch is missing")
         precondition(!next.isActive(authors[3].id), "a removed member is back")
-        precondition(next.everyone.starts(with: state.everyone), "a member is forgotten")
+        precondition(
+            next.everyone.map(\.id).starts(with: state.everyone.map(\.id)), "a member is forgotten")
         precondition(next.active.count <= MembershipState.mostMembers, "too many members")
         precondition(
             next.active.isEmpty || next.active.contains { $0.role == .admin }, "no admin is left")
         if next.epoch > state.epoch {
+            let tree = next.tree
             for member in next.active {
-                precondition(
-                    next.wrappedKeys(for: member.id)[next.epoch] != nil, "a member has no key")
+                let hasKey =
+                    member.role == .admin
+                    ? tree.secret(atEpoch: next.epoch).map {
+                        tree.wrappedSecret(for: member.id, epoch: $0.epoch) != nil
+                    } ?? false
+                    : tree.way(of: member.id, atEpoch: next.epoch, height: tree.height).last?.node
+                        == tree.root
+                precondition(hasKey, "a member has no key")
             }
         }
     }
@@ -151,15 +159,31 @@ extension Seeds {
             try ChainTarget.record(new, .device, .writer),
             LogHead(member: authors[1].id, number: 3, hash: Data(count: 32))
         )
+        let state = try ChainTarget.state(authors)
+        var first = KeyTree()
+        first.add(new.id, isAdmin: true)
+        let wrapped = ChainTarget.wrapped
+        let own = ChainEntry.OwnKeys(epoch: wrapped)
+        let renewed = MemberKeys(of: SecretBytes(copying: [UInt8](repeating: 8, count: 32)))
+        var keys = try renewed.publicKeys
+        keys[.ed25519] = try authors[1].publicKeys.signing
         let actions: [String: (UInt8, ChainEntry.Action)] = [
-            "found": (0, .found(device, ChainTarget.epoch(1, [new]))),
-            "add": (0, .add(device, key: Data([1]))),
-            "invite": (0, .add(try ChainTarget.record(new, .recovery), key: Data([1]))),
-            "enter": (2, .add(device, key: Data([1]))),
-            "remove": (0, .remove([head], ChainTarget.epoch(3, [authors[0], authors[2]]))),
-            "rotate": (0, .rotate(ChainTarget.epoch(3, Array(authors[..<3])))),
+            "found": (0, .found(device, ChainTarget.epoch(1, first))),
+            "add": (0, .add(device, own)),
+            "invite": (
+                0,
+                .add(
+                    try ChainTarget.record(new, .recovery),
+                    .init(epoch: wrapped, secret: wrapped))
+            ),
+            "enter": (2, .add(device, own)),
+            "remove": (
+                0, .remove([head], ChainTarget.epoch(3, state.tree(without: [authors[1].id])))
+            ),
+            "rotate": (0, .rotate(ChainTarget.epoch(3, state.tree))),
             "leave": (1, .leave(head)),
-            "fork": (1, .fork(device, key: Data([1]), after: head)),
+            "fork": (1, .fork(device, own, after: head)),
+            "update": (1, .update(keys, own, asksForKey: true)),
         ]
         var seeds: [String: Data] = [:]
         for (name, (author, action)) in actions {
