@@ -139,9 +139,7 @@ struct ChainTarget: FuzzTarget {
             for member in next.active {
                 let hasKey =
                     member.role == .admin
-                    ? tree.secret(atEpoch: next.epoch).map {
-                        tree.wrappedSecret(for: member.id, epoch: $0.epoch) != nil
-                    } ?? false
+                    ? tree.secret(atEpoch: next.epoch)?.keys.wrapped[member.id] != nil
                     : tree.way(of: member.id, atEpoch: next.epoch, height: tree.height).last?.node
                         == tree.root
                 precondition(hasKey, "a member has no key")

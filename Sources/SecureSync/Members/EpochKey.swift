@@ -10,11 +10,6 @@ struct EpochKey: Sendable {
 
     init(_ secret: GroupSecret) { self.secret = secret }
 
-    init?(_ secret: GroupSecret?) {
-        guard let secret else { return nil }
-        self.secret = secret
-    }
-
     static func random(_ number: UInt64) throws -> EpochKey {
         EpochKey(try GroupSecret.random(.epoch, number))
     }

@@ -13,31 +13,6 @@ struct KeyMaking {
     /// Those who get the keys.
     let members: [MemberID: PublicKeys]
 
-    /// The first key of a group.
-    init(group: Data, first epoch: EpochKey, _ members: [ChainEntry.Member], by author: PublicKeys)
-        throws
-    {
-        var tree = KeyTree()
-        for member in members { tree.add(member.id, isAdmin: member.role == .admin) }
-        self.init(
-            group: group, epoch: epoch, secret: try .random(.tree, epoch.number),
-            isNewSecret: true, tree: tree, author: author,
-            members: Dictionary(members.map { ($0.id, $0.keys) }, uniquingKeysWith: { $1 }))
-    }
-
-    init(
-        group: Data, epoch: EpochKey, secret: GroupSecret, isNewSecret: Bool, tree: KeyTree,
-        author: PublicKeys, members: [MemberID: PublicKeys]
-    ) {
-        self.group = group
-        self.epoch = epoch
-        self.secret = secret
-        self.isNewSecret = isNewSecret
-        self.tree = tree
-        self.author = author
-        self.members = members
-    }
-
     /// The keys of an entry; the new one opens the newest before.
     func keys(after previous: EpochKey? = nil) throws -> ChainEntry.EpochKeys {
         let nodes = tree.nextNodes(isNewSecret: isNewSecret)
@@ -88,5 +63,19 @@ struct KeyMaking {
         for admin in tree.admins { wrapped[admin] = try self.wrapped(secret, for: admin) }
         return ChainEntry.Secret(
             commitment: secret.commitment(group: group), wrapped: wrapped)
+    }
+}
+
+extension KeyMaking {
+    /// The first key of a group.
+    init(group: Data, first epoch: EpochKey, _ members: [ChainEntry.Member], by author: PublicKeys)
+        throws
+    {
+        var tree = KeyTree()
+        for member in members { tree.add(member.id, isAdmin: member.role == .admin) }
+        self.init(
+            group: group, epoch: epoch, secret: try .random(.tree, epoch.number),
+            isNewSecret: true, tree: tree, author: author,
+            members: Dictionary(members.map { ($0.id, $0.keys) }, uniquingKeysWith: { $1 }))
     }
 }

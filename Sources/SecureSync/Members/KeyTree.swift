@@ -48,8 +48,7 @@ package struct KeyTree: Equatable, Sendable {
 
     private struct Secret: Equatable {
         var epoch: UInt64
-        var commitment: Data
-        var wrapped: [MemberID: Data]
+        var keys: ChainEntry.Secret
     }
 
     private var leaves: [Leaf?] = []
@@ -67,8 +66,6 @@ package struct KeyTree: Equatable, Sendable {
         while 1 << height < leaves.count { height += 1 }
         return height
     }
-
-    private static func root(_ height: Int) -> Node { Node(height, 0) }
 
     var hasWriters: Bool { leaves.contains(where: isWriter) }
 
@@ -107,7 +104,7 @@ package struct KeyTree: Equatable, Sendable {
     /// The present secret was given to one more admin.
     mutating func give(_ wrapped: Data, to member: MemberID) {
         guard !secrets.isEmpty else { return }
-        secrets[secrets.count - 1].wrapped[member] = wrapped
+        secrets[secrets.count - 1].keys.wrapped[member] = wrapped
     }
 
     // MARK: - The next keys
@@ -155,16 +152,11 @@ package struct KeyTree: Equatable, Sendable {
     /// The epoch from which a node's key is.
     func epoch(of node: Node) -> UInt64? { versions[node]?.last?.epoch }
 
-    var root: Node { Self.root(height) }
+    var root: Node { Node(height, 0) }
 
-    /// The epoch from which the admins' secret is, and what it is recognised by; nil before the
-    /// first.
-    func secret(atEpoch epoch: UInt64) -> (epoch: UInt64, commitment: Data)? {
-        secrets.last { $0.epoch <= epoch }.map { ($0.epoch, $0.commitment) }
-    }
-
-    func wrappedSecret(for member: MemberID, epoch: UInt64) -> Data? {
-        secrets.last { $0.epoch == epoch }?.wrapped[member]
+    /// The admins' secret, as it is wrapped, and the epoch from which it is; nil before the first.
+    func secret(atEpoch epoch: UInt64) -> (epoch: UInt64, keys: ChainEntry.Secret)? {
+        secrets.last { $0.epoch <= epoch }.map { ($0.epoch, $0.keys) }
     }
 
     /// Takes the keys of the next epoch.
@@ -202,9 +194,7 @@ package struct KeyTree: Equatable, Sendable {
             versions[new.node, default: []].append(Version(epoch: keys.number, keys: new))
         }
         if let secret = keys.secret {
-            secrets.append(
-                Secret(
-                    epoch: keys.number, commitment: secret.commitment, wrapped: secret.wrapped))
+            secrets.append(Secret(epoch: keys.number, keys: secret))
         }
         changed = []
         needsSecret = false

@@ -40,7 +40,6 @@ extension SyncGroup {
     /// Opens what leads this member to keys, and what the keys open; all but the key to which the
     /// chain has committed is none.
     private func openKeys() throws {
-        try adoptRenewedKeys()
         let wrapped = state.wrappedKeys(for: memberKeys.id)
         for number in stride(from: state.epoch, to: 0, by: -1) {
             guard let sealed = state.sealedKey(number) else { continue }
@@ -51,7 +50,7 @@ extension SyncGroup {
                 ).map(EpochKey.init)
             }
             if epochKeys[number] == nil {
-                epochKeys[number] = EpochKey(try openedByTree(number, sealed))
+                epochKeys[number] = try openedByTree(number, sealed).map(EpochKey.init)
             }
             guard let key = epochKeys[number], sealed.previousNumber > 0,
                 epochKeys[sealed.previousNumber] == nil,
@@ -97,7 +96,7 @@ extension SyncGroup {
     private static let nextSuffix = "-next"
 
     /// Takes up other keys of this member if the chain has them.
-    private func adoptRenewedKeys() throws {
+    func adoptRenewedKeys() throws {
         guard try !hasOwnKeys(memberKeys) else { return }
         let name = MemberKeys.name(id, memberKeys.id)
         guard let next = try? MemberKeys(named: name + Self.nextSuffix, in: keyStore),
@@ -133,11 +132,16 @@ extension SyncGroup {
 
     /// The secret from which an admin knows the keys of the tree; nil if it was not given it.
     func treeSecret(atEpoch number: UInt64) throws -> GroupSecret? {
-        guard let (epoch, commitment) = state.tree.secret(atEpoch: number),
-            let wrapped = state.tree.wrappedSecret(for: memberKeys.id, epoch: epoch)
-        else { return nil }
-        return isRight(
-            try GroupSecret(.tree, epoch, unwrapping: wrapped, memberKeys, group: id), commitment)
+        guard let (epoch, keys) = state.tree.secret(atEpoch: number) else { return nil }
+        if let opened = openedTreeSecret, opened.number == epoch {
+            return isRight(opened, keys.commitment)
+        }
+        guard let wrapped = keys.wrapped[memberKeys.id] else { return nil }
+        let opened = isRight(
+            try GroupSecret(.tree, epoch, unwrapping: wrapped, memberKeys, group: id),
+            keys.commitment)
+        if let opened { openedTreeSecret = opened }
+        return opened
     }
 
     private func rootKey(atEpoch number: UInt64, _ height: Int) throws -> GroupSecret? {
@@ -170,19 +174,14 @@ extension SyncGroup {
     }
 
     /// The next key, for all but those that go.
-    ///
-    /// With `isNewSecret`, the admins get another secret though none of them has gone.
-    func newKeys(
-        without gone: [MemberID] = [], isNewSecret: Bool = false
-    ) throws -> ChainEntry.EpochKeys {
+    func newKeys(without gone: [MemberID] = []) throws -> ChainEntry.EpochKeys {
         guard let author = state.member(memberKeys.id)?.keys else { throw SyncError.notAMember }
         let tree = state.tree(without: gone)
-        let secret = isNewSecret || tree.needsSecret ? nil : try treeSecret(atEpoch: state.epoch)
-        let isNew = secret == nil
+        let secret = tree.needsSecret ? nil : try treeSecret(atEpoch: state.epoch)
         let number = state.epoch + 1
         let making = KeyMaking(
             group: id, epoch: try .random(number),
-            secret: try secret ?? .random(.tree, number), isNewSecret: isNew, tree: tree,
+            secret: try secret ?? .random(.tree, number), isNewSecret: secret == nil, tree: tree,
             author: author,
             members: Dictionary(
                 state.active.map { ($0.id, $0.keys) }, uniquingKeysWith: { $1 }))

@@ -9,13 +9,18 @@ package actor SyncGroup {
     let keyStore: any KeyStore
     /// This member.
     package internal(set) var member: MemberID
-    var memberKeys: MemberKeys
+    var memberKeys: MemberKeys {
+        // What opens with them has to be opened again.
+        didSet { keysChain = Data() }
+    }
     package internal(set) var state: MembershipState
     /// The entries of the chain that were read, from the first.
     package internal(set) var entries: [Data]
     var epochKeys: [UInt64: EpochKey] = [:]
     /// The hash of the chain with which they were opened.
     var keysChain = Data()
+    /// The newest secret of the tree that was opened.
+    var openedTreeSecret: GroupSecret?
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []
     /// What counts for nobody, as long as the chain has so many objects.
@@ -69,27 +74,35 @@ package actor SyncGroup {
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
+        try await readAll()
+        try adoptRenewedKeys()
+    }
+
+    private func readAll() async throws {
         let listed = try await list()
-        if state.count - state.lastEntry <= Self.fewVoid { try await readVoidAgain(listed) }
+        if state.count - state.lastEntry <= Self.fewVoid {
+            try await readVoidAgain(listed.objects)
+        }
         do {
             try await readOn(listed)
         } catch let error as SyncError where !error.isTransient {
-            guard try await readVoidAgain(listed) else { throw error }
+            guard try await readVoidAgain(listed.objects) else { throw error }
             try await readOn(try await list())
         }
     }
 
-    /// The objects from the last entry on, by their numbers, with their sizes.
-    private func list() async throws -> [UInt64: Int] {
+    /// The objects from the last entry on, by their numbers, with their sizes; and how many were
+    /// known when they were listed: another call may read on in the meantime.
+    private func list() async throws -> (known: UInt64, objects: [UInt64: Int]) {
         let prefix = SyncNames.chain(group: id)
-        let last = state.lastEntry
+        let (known, last) = (state.count, state.lastEntry)
         let objects = try await store.listAll(
             prefix, after: last < 2 ? nil : SyncNames.chainEntry(group: id, number: last - 1))
         noteCandidates(objects)
-        return Dictionary(
-            objects.compactMap { object in
-                SyncNames.number(of: object.name, after: prefix).map { ($0, object.size) }
-            }, uniquingKeysWith: { $1 })
+        let numbered = objects.compactMap { object in
+            SyncNames.number(of: object.name, after: prefix).map { ($0, object.size) }
+        }
+        return (known, Dictionary(numbered, uniquingKeysWith: { $1 }))
     }
 
     /// What is kept of an object of the chain; nil if there is none.
@@ -127,8 +140,8 @@ package actor SyncGroup {
         return false
     }
 
-    private func readOn(_ listed: [UInt64: Int]) async throws {
-        let known = state.count
+    private func readOn(_ listed: (known: UInt64, objects: [UInt64: Int])) async throws {
+        let (known, listed) = (min(listed.known, state.count), listed.objects)
         guard known == 0 || listed[known] != nil else {
             let all = try await store.listNumbers(SyncNames.chain(group: id))
             throw SyncError.storeHasForgotten(

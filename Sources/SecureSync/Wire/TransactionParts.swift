@@ -134,7 +134,7 @@ package struct TransactionAssembly {
     /// - Throws: `CBORError` if it is longer than anybody's.
     package mutating func add(_ body: BatchBody) throws -> BatchBody? {
         size += TransactionParts.memory(of: body.changes)
-        // Rows that have values of almost the longest size take more by what is counted for names.
+        // One of a single part is no longer than an object.
         guard body.isLast && begun == nil || size <= longest else {
             throw CBORError("its transaction is too long")
         }

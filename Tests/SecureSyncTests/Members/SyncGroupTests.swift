@@ -79,4 +79,16 @@ struct SyncGroupTests {
         await check(phone.group.state.void.isEmpty)
         await check(phone.group.state.active.count, equals: 18)
     }
+
+    @Test func `an entry that is made while another call lists the chain is not missing`()
+        async throws
+    {
+        let store = ChainStore()
+        let phone = try await GroupDevice.founder(store)
+        store.afterList.withLock { action in
+            action = { _ = try await phone.group.invite(.recovery, role: .admin) }
+        }
+        try await phone.group.refresh()
+        await check(phone.group.state.count, equals: 2)
+    }
 }

@@ -134,6 +134,8 @@ final class ChainStore: SyncObjectStore {
     private let objects: Locked<[String: Data]>
     /// Runs before each creation.
     let beforeCreate = Locked<(@Sendable (String) async throws -> Void)?>(nil)
+    /// Runs once, after the next list was made and before its answer arrives.
+    let afterList = Locked<(@Sendable () async throws -> Void)?>(nil)
     /// Whether creations answer that the name exists, after they have created it.
     let losesAnswers = Locked(false)
 
@@ -162,12 +164,17 @@ final class ChainStore: SyncObjectStore {
     func read(_ name: String) async throws -> Data? { objects.withLock { $0[name] } }
 
     func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
-        objects.withLock { objects in
+        let page = objects.withLock { objects in
             let found = objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
                 .map { SyncObject(name: $0.key, size: $0.value.count) }
                 .sorted { $0.name < $1.name }
             return SyncObjectPage(found, isTruncated: false)
         }
+        try await afterList.withLock { action in
+            defer { action = nil }
+            return action
+        }?()
+        return page
     }
 
     func remove(_ names: [String]) async throws {
