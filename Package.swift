@@ -332,8 +332,6 @@ let extendedTests: [Target] = [
             "VaultsTestKit", "VaultsTests",
         ],
         path: "Tests/Extended/VaultsExtendedTests",
-        exclude: ["Fixtures/README.md"],
-        resources: [.copy("Fixtures/vaults-1.json")],
         swiftSettings: swiftSettings),
     .testTarget(
         name: "SecureSyncExtendedTests",

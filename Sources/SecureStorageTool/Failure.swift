@@ -201,7 +201,8 @@ struct Failure: Error {
                 "the object \"\(name)\" was written by a newer version of this program",
                 hint: "update it", .otherFormat)
         case .store: self.init(error.description, .store)
-        case .withheld, .storeHasForgotten, .groupHasMoved: self.init(error.description, .store)
+        case .withheld, .storeHasForgotten, .groupHasMoved, .clockIsAhead:
+            self.init(error.description, .store)
         case .otherEngine: self.init(error.description, .busy)
         case .notAMember, .invitationNotAccepted: self.init(error.description, .notFound)
         case .alreadyMember: self.init(error.description, .exists)

@@ -73,6 +73,10 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The store does not show an object of a log though another member has read it.
     case withheld(SyncLog, number: UInt64)
 
+    /// The clock of a member's device is more than a month ahead of this one's: what it has written
+    /// is taken up at that time.
+    case clockIsAhead(SyncLog, until: Date)
+
     /// A row of this table has more than 16 MiB, which is more than sync takes.
     case rowTooLarge(String)
 
@@ -101,7 +105,9 @@ extension SyncError {
     /// may repair it, the library may be updated, the other engine may end.
     var mayPass: Bool {
         switch self {
-        case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine, .keyWithheld: true
+        case .withheld, .storeHasForgotten, .damaged, .newerFormat, .otherEngine, .keyWithheld,
+            .clockIsAhead:
+            true
         default: false
         }
     }
@@ -140,7 +146,7 @@ extension SyncError {
     /// one: whoever writes a log can do that to it, and the others go on.
     var isOfALog: Bool {
         switch self {
-        case .damaged, .withheld: true
+        case .damaged, .withheld, .clockIsAhead: true
         default: false
         }
     }
@@ -213,6 +219,10 @@ extension SyncError: CustomStringConvertible {
         case .withheld(let log, let number):
             "the store does not show number \(number) of \(log), which another member has read; wait; "
                 + "if it does not come, put the store right, or reset the group"
+        case .clockIsAhead(let log, let time):
+            "the clock of another device is more than a month ahead of this one's: \(log) waits until "
+                + "\(Self.text(time)); set the wrong clock right; if it is the other device's, remove that "
+                + "member and invite the device again"
         case .rowTooLarge(let table):
             "a row of \"\(table)\" has more than 16 MiB and is not sent; keep large content in files, or "
                 + "in several rows"

@@ -37,6 +37,7 @@ extension SyncError {
         case .withheld(let log, let number): .withheld(named(log), number: number)
         case .storeHasForgotten(let log, let have, let found):
             .storeHasForgotten(named(log), have: have, found: found)
+        case .clockIsAhead(let log, let time): .clockIsAhead(named(log), until: time)
         default: self
         }
     }

@@ -121,6 +121,8 @@ final class WorldDevice {
         var capture = Capture(tables(version), clockOffset: clockOffset)
         // Rows are few: clocks are to move to the large table, too.
         capture.recentClockLimit = 2
+        // Clocks are up to two years apart here, and everything is to arrive.
+        capture.mostAhead = 750 * 86_400_000
         let engine = try SyncEngine(
             queue, capture: capture, store: store, keyStore: keyStore, policy: policy)
         return (queue, engine)

@@ -39,7 +39,7 @@ struct RecordsTarget: FuzzTarget {
     }
 
     static func code() throws -> RecoveryCode {
-        try RecoveryCode("01234-56789-ABCDE-FGHJK")
+        try RecoveryCode("0123456-789ABCD-EFGHJKH")
     }
 
     /// Returns the file that a key store has for the name that is read below.

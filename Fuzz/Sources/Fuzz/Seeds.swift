@@ -32,7 +32,7 @@ enum Seeds {
     private static func records() throws -> [String: Data] {
         let (device, data) = (try RecordsTarget.device(), try RecordsTarget.data())
         var set = try WrappedKeySet(wrapping: data, with: device)
-        try set.add(RecoveryCode("01234-56789-ABCDE-FGHJK"), for: data)
+        try set.add(RecoveryCode("0123456-789ABCD-EFGHJKH"), for: data)
         // Unwrapping a set with a password takes too long.
         var passwordSet = set
         try passwordSet.add(PasswordKey("hunter2"), for: data)

@@ -49,7 +49,7 @@ public struct PasswordKey: KeyEncryptionKeySource {
     /// - Throws: `EnvelopeError.unacceptableKey` for an empty password or name.
     public func makeKey() throws -> KeyEncryptionKey {
         let salt = Data(RandomBytes.make(WrappedKey.saltLength))
-        return try derive(.text, parameters, salt, origin: .password(parameters, salt: salt))
+        return try derive(parameters, salt, origin: .password(parameters, salt: salt))
     }
 
     /// Derives the key for an existing record.
@@ -60,9 +60,7 @@ public struct PasswordKey: KeyEncryptionKeySource {
     public func key(for record: WrappedKey) throws -> KeyEncryptionKey {
         switch record.origin {
         case .password(let parameters, let salt):
-            try derive(.text, parameters, salt, origin: record.origin)
-        case .earlierPassword(let parameters, let salt):
-            try derive(.bytes, parameters, salt, origin: record.origin)
+            try derive(parameters, salt, origin: record.origin)
         case .key, .recoveryCode: throw EnvelopeError.noSuchKey(name: name)
         }
     }
@@ -73,15 +71,14 @@ public struct PasswordKey: KeyEncryptionKeySource {
     }
 
     private func derive(
-        _ form: PasswordForm, _ parameters: ScryptParameters, _ salt: Data,
-        origin: WrappedKey.Origin
+        _ parameters: ScryptParameters, _ salt: Data, origin: WrappedKey.Origin
     ) throws -> KeyEncryptionKey {
         guard password.count > 0 else {
             throw EnvelopeError.unacceptableKey(reason: "the password is empty")
         }
         do {
             let bytes = try KeyDerivation.scrypt(
-                form.input(password), salt: Array(salt), cost: parameters.cost,
+                PasswordText.scryptInput(password), salt: Array(salt), cost: parameters.cost,
                 blockSize: parameters.blockSize,
                 parallelism: parameters.parallelism)
             return try KeyEncryptionKey(name: name, bytes: bytes, origin: origin)

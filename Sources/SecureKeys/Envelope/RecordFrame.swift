@@ -27,16 +27,6 @@ package enum RecordFrame {
     package static func open(
         _ record: Data, _ magic: StaticString, version: UInt8, lengths: ClosedRange<Int>
     ) throws -> ByteReader {
-        try open(record, magic, versions: version...version, lengths: lengths).reader
-    }
-
-    /// Returns the version, and a reader of the bytes between it and the checksum.
-    ///
-    /// - Throws: `.damaged`, or `.unsupportedVersion` for an intact record of any other version.
-    package static func open(
-        _ record: Data, _ magic: StaticString, versions: ClosedRange<UInt8>,
-        lengths: ClosedRange<Int>
-    ) throws -> (version: UInt8, reader: ByteReader) {
         guard lengths.contains(record.count) else {
             throw EnvelopeError.damaged(
                 reason: "\(record.count) bytes is not a valid record length")
@@ -53,8 +43,8 @@ package enum RecordFrame {
             throw EnvelopeError.damaged(reason: "its checksum is wrong")
         }
         let found = try reader.byte()
-        guard versions.contains(found) else { throw EnvelopeError.unsupportedVersion(Int(found)) }
-        return (found, reader)
+        guard found == version else { throw EnvelopeError.unsupportedVersion(Int(found)) }
+        return reader
     }
 
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> [UInt8] {

@@ -4,9 +4,8 @@ internal import Foundation
 /// 32](https://www.crockford.com/base32.html), 100 random bits, and a check character.
 ///
 /// It is shown as `XXXXXXX-XXXXXXX-XXXXXXX`. Parsing accepts either case, O as 0, I and L as 1, and
-/// any kind of space and dash anywhere. A wrong character, and two that are swapped, are reported
-/// differently from a wrong code. A code without its last character is like one of an earlier
-/// version, shown as `XXXXX-XXXXX-XXXXX-XXXXX`, which has no check character.
+/// any kind of space and dash anywhere. A wrong character, a missing one, and two that are swapped
+/// are reported differently from a wrong code.
 ///
 /// The key is derived by HKDF with HMAC-SHA256 and a random salt of 16 bytes, not by a slow
 /// derivation: 100 random bits cannot be guessed, while a password can.
@@ -16,17 +15,14 @@ public struct RecoveryCode: KeyEncryptionKeySource {
 
     /// The characters without hyphens and check character, as ASCII.
     private let characters: SecretBytes
-    /// Whether it is written with its check character.
-    private let isChecked: Bool
 
     static let length = 20
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private static let info = Array("SecureStorage recovery code 1".utf8)
 
-    private init(name: String, characters: SecretBytes, isChecked: Bool) {
+    private init(name: String, characters: SecretBytes) {
         self.name = name
         self.characters = characters
-        self.isChecked = isChecked
     }
 
     /// Returns a new code from the system's random number generator.
@@ -47,7 +43,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
             // Five of 37 check characters are not in the alphabet: another code then, which costs
             // a fifth of a bit.
             if checkCharacter(of: characters) != nil {
-                return RecoveryCode(name: name, characters: characters, isChecked: true)
+                return RecoveryCode(name: name, characters: characters)
             }
         }
     }
@@ -92,15 +88,15 @@ public struct RecoveryCode: KeyEncryptionKeySource {
                 }
             }
         }
-        guard (Self.length...Self.length + 1).contains(count) else {
+        guard count == Self.length + 1 else {
             throw EnvelopeError.malformedRecoveryCode(
                 reason: "it has \(Self.length + 1) characters, not \(count)")
         }
-        guard check == nil || check == Self.checkCharacter(of: characters) else {
+        guard check == Self.checkCharacter(of: characters) else {
             throw EnvelopeError.malformedRecoveryCode(
                 reason: "a character is wrong, or two are swapped")
         }
-        self.init(name: name, characters: characters, isChecked: check != nil)
+        self.init(name: name, characters: characters)
     }
 
     /// Returns the next character; U+FFFD for a byte that is not UTF-8, nil at the end.
@@ -131,8 +127,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
 
     /// The code with its hyphens, 23 bytes of ASCII, for the user to write down.
     public var formatted: SecretBytes {
-        // Three groups of seven, or four of five.
-        let (groups, size) = isChecked ? (3, 7) : (4, 5)
+        let (groups, size) = (3, 7)
         return SecretBytes(count: groups * size + groups - 1) { text in
             characters.withUnsafeBytes { characters in
                 for index in text.indices {

@@ -2,18 +2,18 @@ public import Foundation
 
 extension WrappedKey {
     static let magic: StaticString = "SSWK"
-    /// Of records of a password; all others have version 1.
-    static let version: UInt8 = 2
+    static let version: UInt8 = 1
+    static let commitmentLength = 32
     static let saltLength = 16
     /// The shortest record has names of one byte and no parameters; the longest has names of 255
     /// bytes and the parameters of a password.
-    static let lengths = 78...611
+    static let lengths = 110...643
 
     /// The encoded record.
     public var bytes: Data {
-        var writer = Self.begin(origin)
-        writer = Self.header(dataKeyName, keyEncryptionKeyName, origin, after: writer)
+        var writer = Self.begun(dataKeyName, keyEncryptionKeyName, origin)
         writer.raw(box)
+        writer.raw(commitment)
         return RecordFrame.end(writer)
     }
 
@@ -24,64 +24,52 @@ extension WrappedKey {
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters`
     ///   if the record requests a key derivation that is too weak or too costly.
     public init(bytes: Data) throws {
-        var (version, reader) = try RecordFrame.open(
-            bytes, Self.magic, versions: 1...Self.version, lengths: Self.lengths)
+        var reader = try RecordFrame.open(
+            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
         let kind = try reader.byte()
-        guard (kind == 3) == (version == 2) else {
-            throw EnvelopeError.damaged(
-                reason: "key kind \(kind) in a record of version \(version)")
-        }
         dataKeyName = try reader.name()
         keyEncryptionKeyName = try reader.name()
         switch kind {
         case 0:
             origin = .key
-        case 1, 3:
+        case 1:
             let exponent = try reader.byte()
             let blockSize = try reader.integer(UInt32.self)
             let parallelism = try reader.integer(UInt32.self)
             let parameters = try ScryptParameters(
                 costExponent: Int(exponent), blockSize: Int(blockSize),
                 parallelism: Int(parallelism))
-            let salt = Data(try reader.take(Self.saltLength))
-            origin =
-                kind == 1
-                ? .earlierPassword(parameters, salt: salt) : .password(parameters, salt: salt)
+            origin = .password(parameters, salt: Data(try reader.take(Self.saltLength)))
         case 2:
             origin = .recoveryCode(salt: Data(try reader.take(Self.saltLength)))
         default:
             throw EnvelopeError.damaged(reason: "key kind \(kind) is unknown")
         }
         box = Data(try reader.take(Self.boxLength))
+        commitment = Data(try reader.take(Self.commitmentLength))
         try reader.expectEnd()
     }
 
     /// Returns the beginning of the record, which its ciphertext is authenticated with.
     static func header(_ dataKey: String, _ key: String, _ origin: Origin) -> [UInt8] {
-        header(dataKey, key, origin, after: begin(origin)).bytes
+        begun(dataKey, key, origin).bytes
     }
 
-    private static func begin(_ origin: Origin) -> ByteWriter {
-        if case .password = origin { return RecordFrame.begin(magic, version: version) }
-        return RecordFrame.begin(magic, version: 1)
-    }
-
-    private static func header(
-        _ dataKey: String, _ key: String, _ origin: Origin, after begin: ByteWriter
+    private static func begun(
+        _ dataKey: String, _ key: String, _ origin: Origin
     ) -> ByteWriter {
-        var writer = begin
+        var writer = RecordFrame.begin(magic, version: version)
         switch origin {
         case .key: writer.byte(0)
-        case .earlierPassword: writer.byte(1)
+        case .password: writer.byte(1)
         case .recoveryCode: writer.byte(2)
-        case .password: writer.byte(3)
         }
         writer.name(dataKey)
         writer.name(key)
         switch origin {
         case .key:
             break
-        case .password(let parameters, let salt), .earlierPassword(let parameters, let salt):
+        case .password(let parameters, let salt):
             writer.byte(UInt8(truncatingIfNeeded: parameters.costExponent))
             writer.integer(UInt32(truncatingIfNeeded: parameters.blockSize))
             writer.integer(UInt32(truncatingIfNeeded: parameters.parallelism))

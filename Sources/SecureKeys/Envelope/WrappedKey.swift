@@ -4,9 +4,13 @@ public import Foundation
 /// One data key, wrapped by one key-encryption key: a record to store.
 ///
 /// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)) with a random
-/// nonce of 96 bits; one key-encryption key may wrap 2³² times. The format and its version, both
-/// names, and the derivation of the key-encryption key are authenticated: a record under another
-/// name, or with other parameters, does not unwrap. The byte format is in `Docs/FileFormats.md`.
+/// nonce of 96 bits and a key of its own, which HKDF derives from the key-encryption key. The
+/// format and its version, both names, and the derivation of the key-encryption key are
+/// authenticated: a record under another name, or with other parameters, does not unwrap. The byte
+/// format is in `Docs/FileFormats.md`.
+///
+/// A record commits to its key-encryption key: nobody can make one that two passwords unwrap, which
+/// AES-GCM alone would allow.
 ///
 /// An unkeyed checksum distinguishes damage from a wrong key. Anyone who edits a record on purpose
 /// can choose which of the two errors is reported, but never learns the key.
@@ -19,9 +23,6 @@ public struct WrappedKey: Sendable, Equatable {
         case password(ScryptParameters, salt: Data)
         /// A recovery code, derived by HKDF.
         case recoveryCode(salt: Data)
-        /// A password, derived by scrypt from its bytes as they are, as earlier versions did it:
-        /// two passwords that differ only in zeros at the end are one, and two spellings are two.
-        case earlierPassword(ScryptParameters, salt: Data)
     }
 
     /// The name of the wrapped key.
@@ -35,6 +36,9 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// The nonce, the wrapped key and the tag.
     let box: Data
+
+    /// By which who has the wrapping key recognises it.
+    let commitment: Data
 
     static let boxLength = AESGCM.overhead + KeyMaterial.length
 
@@ -51,10 +55,12 @@ public struct WrappedKey: Sendable, Equatable {
         let header = Self.header(dataKeyName, keyEncryptionKeyName, origin)
         let (plaintext, wrapping) = (try dataKey.material.secret(), try key.material.secret())
         defer { Scrubbing.encryption() }
+        let nonce = RandomBytes.make(AESGCM.nonceLength)
+        commitment = Self.commitment(wrapping, nonce)
         box = try plaintext.withUnsafeBytes {
             try AESGCM.seal(
-                $0, key: SymmetricKey(data: wrapping),
-                nonce: RandomBytes.make(AESGCM.nonceLength), authenticating: header)
+                $0, key: Self.derived(wrapping, "encryption", nonce), nonce: nonce,
+                authenticating: header)
         }
     }
 
@@ -73,16 +79,31 @@ public struct WrappedKey: Sendable, Equatable {
         guard key.origin == origin else { throw EnvelopeError.noSuchKey(name: source.name) }
         let wrapping = try key.material.secret()
         let header = Self.header(dataKeyName, keyEncryptionKeyName, origin)
+        let nonce = [UInt8](box.prefix(AESGCM.nonceLength))
         defer { Scrubbing.encryption() }
-        guard
+        guard Self.commitment(wrapping, nonce) == commitment,
             var plaintext = AESGCM.open(
-                box, key: SymmetricKey(data: wrapping), authenticating: header)
+                box, key: Self.derived(wrapping, "encryption", nonce), authenticating: header)
         else { throw wrongKey }
         return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
     }
 
+    private static func commitment(_ wrapping: SecretBytes, _ nonce: [UInt8]) -> Data {
+        derived(wrapping, "commitment", nonce).withUnsafeBytes { Data($0) }
+    }
+
+    private static func derived(
+        _ wrapping: SecretBytes, _ use: String, _ nonce: [UInt8]
+    ) -> SymmetricKey {
+        var info = ByteWriter()
+        info.part("SecureStorage wrapped key 1")
+        info.part(use)
+        info.part(nonce)
+        return KeyDerivation.expand(wrapping, info: info.bytes)
+    }
+
     /// Whether the key was wrapped with a password that is cheaper to guess than with the current
-    /// default, or in an earlier version's form.
+    /// default.
     ///
     /// ``WrappedKeySet/upgrade(unlocking:)`` rewraps it.
     public var needsUpgrade: Bool {
@@ -95,8 +116,6 @@ public struct WrappedKey: Sendable, Equatable {
         switch origin {
         case .password(let parameters, _):
             parameters.isWeaker(than: wanted) ? wanted : nil
-        case .earlierPassword(let parameters, _):
-            parameters.isWeaker(than: wanted) ? wanted : parameters
         case .key, .recoveryCode: nil
         }
     }
@@ -104,7 +123,7 @@ public struct WrappedKey: Sendable, Equatable {
     private var wrongKey: EnvelopeError {
         switch origin {
         case .key: .wrongKey(name: keyEncryptionKeyName)
-        case .password, .earlierPassword: .wrongPassword(name: keyEncryptionKeyName)
+        case .password: .wrongPassword(name: keyEncryptionKeyName)
         case .recoveryCode: .wrongRecoveryCode(name: keyEncryptionKeyName)
         }
     }
@@ -114,7 +133,7 @@ extension WrappedKey.Origin {
     /// The parameters of a password; nil for other origins.
     package var scryptParameters: ScryptParameters? {
         switch self {
-        case .password(let parameters, _), .earlierPassword(let parameters, _): parameters
+        case .password(let parameters, _): parameters
         case .key, .recoveryCode: nil
         }
     }
@@ -126,7 +145,7 @@ extension WrappedKey: CustomStringConvertible, CustomReflectable {
         let kind =
             switch origin {
             case .key: "key"
-            case .password, .earlierPassword: "password"
+            case .password: "password"
             case .recoveryCode: "recovery code"
             }
         return "\(dataKeyName.debugDescription) wrapped by \(kind) "

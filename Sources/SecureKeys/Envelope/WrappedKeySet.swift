@@ -106,8 +106,7 @@ public struct WrappedKeySet: Sendable, Equatable {
         return key
     }
 
-    /// Unwraps with a password, and rewraps if its record is weaker than a new one would be, or in
-    /// an earlier version's form.
+    /// Unwraps with a password, and rewraps if its record is weaker than a new one would be.
     ///
     /// - Parameter password: The password.
     /// - Returns: The data key, and whether the set was changed and should be stored.

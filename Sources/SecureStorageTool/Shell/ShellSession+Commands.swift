@@ -9,7 +9,7 @@ extension ShellSession {
         guard let command = try ShellCommand.named(name) else {
             throw Failure.usage("\"\(line)\" is not a shell command", hint: ".help lists them")
         }
-        // Files may have blanks in their names without quotes, as in earlier versions.
+        // Files may have blanks in their names without quotes.
         let isWhole = [".read", ".print", ".nullvalue", ".backup", ".separator", ".parameter"]
             .contains(command.name)
         let whole = [Self.unquoted(rest)].filter { !$0.isEmpty }

@@ -15,6 +15,12 @@ package struct Capture: Sendable {
     /// table's pages change more often.
     package var recentClockLimit = 8192
 
+    /// How much the clock of another member may be ahead of this one's: a month, in milliseconds.
+    ///
+    /// What is further ahead waits. Many devices have a clock that is wrong by an hour or by a day,
+    /// and they are to go on.
+    package var mostAhead: UInt64 = 31 * 86_400_000
+
     package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {
         self.tables = tables
         self.clock = clock

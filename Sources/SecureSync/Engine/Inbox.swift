@@ -233,15 +233,20 @@ struct Inbox {
         }
         guard try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
+        let name = SyncNames.batch(
+            group: keys.group, member: member, number: next.head.number)
         let written = try await database.write { db in
             let journal = SyncJournal(db)
             // Another process may have applied it.
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
+            try StampRules(capture, in: db).check(
+                next, of: member, after: journal.promise(of: member, before.number), name)
             try Outbox.seal(keys, capture, in: db)
             let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
             let report = try capture.apply(next.changes.map(floor.reduced), in: db)
             for batch in next.batches {
-                try journal.setHead(batch.head, time: batch.time, size: batch.size)
+                try journal.setHead(
+                    batch.head, time: batch.time, promise: batch.promise, size: batch.size)
             }
             try journal.setHeard(member, at: next.time)
             for head in next.heads {

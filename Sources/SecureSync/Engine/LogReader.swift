@@ -32,6 +32,7 @@ struct LogReader {
     struct Batch: Sendable {
         var head: LogHead
         var time: UInt64
+        var promise: UInt64
         var size: Int
     }
 
@@ -100,7 +101,9 @@ struct LogReader {
             }
             let (batch, body) = try Self.open(bytes, name, log.keys, after: previous.hash)
             previous = LogHead(member: member, number: place.number, hash: batch.hash)
-            batches.append(Batch(head: previous, time: body.time, size: bytes.count))
+            batches.append(
+                Batch(
+                    head: previous, time: body.time, promise: body.promise, size: bytes.count))
             if let whole = try Self.whole(&assembly, body, name) {
                 next = Transaction(
                     heads: whole.heads, changes: whole.changes,

@@ -63,11 +63,13 @@ struct Outbox: Sendable {
         let parts = try TransactionParts.split(changes, longestRow: longestRow)
         let ends = TransactionParts.ends(parts)
         let now = try capture.now(in: journal.db)
+        // What waits was written before, as the rest of this may have been.
+        let isComplete = try !journal.hasPending()
         for (index, part) in parts.enumerated() {
             let body = BatchBody(
                 time: now, schema: try journal.schemaNumber(),
                 heads: index == 0 ? heads : [], changes: Array(part),
-                isLast: ends[index])
+                isLast: ends[index], promises: isComplete && index == parts.count - 1)
             try append(body, keys, to: journal, of: place)
         }
         for head in heads {
@@ -92,7 +94,7 @@ struct Outbox: Sendable {
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
         try journal.setHead(
             LogHead(member: place.member, number: header.number, hash: batch.hash),
-            time: body.time, size: batch.bytes.count)
+            time: body.time, promise: body.promise, size: batch.bytes.count)
     }
 
     /// Creates the objects of the sealed batches, in their order.

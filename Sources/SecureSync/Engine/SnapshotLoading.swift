@@ -99,7 +99,7 @@ struct SnapshotLoading: Sendable {
         let known = try journal.promise(
             of: place.member, manifest.declaration.heads[place.member, default: 0])
         let last = Stamp.time(milliseconds: known) | 0xffff
-        try read(manifest, files) { changes in
+        try read(manifest, files, in: db) { changes in
             _ = try capture.apply(changes, in: db) {
                 $0.stamp.member == place.member && $0.stamp.time > last
             }
@@ -134,7 +134,7 @@ struct SnapshotLoading: Sendable {
         try journal.removeAllOutgoing()
         try journal.setLogs(of: snapshot.manifest)
         try capture.forget(through: declaration.floor, in: db)
-        try read(snapshot.manifest, files) { _ = try capture.apply($0, in: db) }
+        try read(snapshot.manifest, files, in: db) { _ = try capture.apply($0, in: db) }
 
         let known = try KnownRows(capture, in: db)
         for change in (waiting + marked).compactMap(\.lost).map(known.renamed) {
@@ -171,9 +171,11 @@ struct SnapshotLoading: Sendable {
     }
 
     func read(
-        _ manifest: SnapshotManifest, _ files: [URL], _ body: ([RowChange]) throws -> Void
+        _ manifest: SnapshotManifest, _ files: [URL], in db: SecureDatabaseStore,
+        _ body: ([RowChange]) throws -> Void
     ) throws {
         let floor = manifest.declaration.floor
+        let rules = try StampRules(capture, in: db)
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
                 group: keys.group, rows: manifest.rows.name, part: UInt64(index + 1))
@@ -181,7 +183,10 @@ struct SnapshotLoading: Sendable {
                 try SnapshotPart.read(
                     try Data(contentsOf: file), number: index + 1, of: manifest.rows,
                     group: keys.group, key: keys.key(ofEpoch: manifest.rows.epoch)
-                ) { try body($0.map(floor.reduced)) }
+                ) {
+                    try rules.check(ofSnapshot: $0)
+                    try body($0.map(floor.reduced))
+                }
             } catch let error as CBORError {
                 throw SyncError.damaged(name, error.reason)
             }

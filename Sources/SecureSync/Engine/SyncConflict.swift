@@ -49,6 +49,9 @@ public struct SyncConflict: Sendable, Equatable {
     public let writtenAt: Date?
     /// Who wrote it: the ``SyncMember/id`` of a member, or of a former one; nil for a row that is
     /// held back, or if that is not known any more.
+    ///
+    /// A member writes in its own name only. Of rows that a device brought along when it joined, or
+    /// that came with a snapshot, it is who that device says.
     public let writtenBy: SyncMember.ID?
 
     /// The entry in the list of what has lost.

@@ -32,7 +32,9 @@ extension SyncEngine {
 
     /// An error about a log with the name of its member.
     private func named(_ error: any Error) async -> any Error {
-        guard let error = error as? SyncError, error.isAbsence else { return error }
+        guard let error = error as? SyncError, error.isAbsence || error.isOfALog else {
+            return error
+        }
         return error.naming(await (try? currentGroup())?.names() ?? [:])
     }
 

@@ -44,16 +44,16 @@ extension SyncJournal {
     /// batch have to match.
     ///
     /// All stamps of later batches of the log are above `time`; `size` is the batch's in bytes.
-    func setHead(_ head: LogHead, time: UInt64, size: Int) throws {
+    func setHead(_ head: LogHead, time: UInt64, promise: UInt64, size: Int) throws {
         try setHead(head)
         try db.executeUpdate(
             """
-            INSERT OR REPLACE INTO securestorage_sync_log (member, number, hash, time, size)
-            VALUES (?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO securestorage_sync_log
+              (member, number, hash, time, promise, size) VALUES (?, ?, ?, ?, ?, ?)
             """,
             values: [
                 head.member.bytes, Int64(head.number), head.hash.prefix(LogHead.mentionCount),
-                Int64(time), size,
+                Int64(time), Int64(promise), size,
             ])
     }
 

@@ -84,8 +84,9 @@ extension SyncJournal {
         for promise in promises {
             try db.executeUpdate(
                 """
-                INSERT INTO securestorage_sync_log (member, number, hash, time)
-                VALUES (?1, ?2, x'', ?3) ON CONFLICT (member, number) DO UPDATE SET time = ?3
+                INSERT INTO securestorage_sync_log (member, number, hash, time, promise)
+                VALUES (?1, ?2, x'', ?3, ?3)
+                ON CONFLICT (member, number) DO UPDATE SET time = ?3, promise = ?3
                 """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
         }
     }
@@ -148,7 +149,7 @@ extension SyncJournal {
     func promise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
         try db.uint64(
             forQuery:
-                "SELECT max(time) FROM securestorage_sync_log WHERE member = ? AND number <= ?",
+                "SELECT max(promise) FROM securestorage_sync_log WHERE member = ? AND number <= ?",
             values: [member.bytes, Int64(number)]) ?? 0
     }
 

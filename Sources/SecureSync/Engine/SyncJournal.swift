@@ -41,8 +41,9 @@ struct SyncJournal {
               writer BLOB, member BLOB, number INTEGER NOT NULL,
               PRIMARY KEY (writer, member)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_log (
-              member BLOB, number INTEGER, hash BLOB NOT NULL, time INTEGER NOT NULL DEFAULT 0,
-              size INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (member, number)) WITHOUT ROWID;
+              member BLOB, number INTEGER, hash BLOB NOT NULL, time INTEGER NOT NULL,
+              promise INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0,
+              PRIMARY KEY (member, number)) WITHOUT ROWID;
             """)
     }
 

@@ -25,11 +25,12 @@ extension BatchBody {
     /// - Throws: `CBORError` for anything that `encoded` does not write.
     package init(decoding bytes: [UInt8]) throws {
         var reader = CBORReader(bytes)
-        try reader.array(count: 8)
+        try reader.array(count: 9)
         let time = try reader.unsigned()
         guard time <= Stamp.greatestTime >> 16 else { throw CBORError("a time is out of range") }
         let schema = try reader.unsigned()
         let isLast = try reader.bool()
+        let promises = try reader.bool()
         let heads = try reader.items(atMost: BatchLimits.heads) { try $0.head() }
         let names = try reader.items(atMost: BatchLimits.names) { ExactName(text: try $0.text()) }
         var listed = try Listing(names)
@@ -46,7 +47,9 @@ extension BatchBody {
         changes.reserveCapacity(count)
         for _ in 0..<count { changes.append(try rows.read()) }
         try rows.expectEnd()
-        self.init(time: time, schema: schema, heads: heads, changes: changes, isLast: isLast)
+        self.init(
+            time: time, schema: schema, heads: heads, changes: changes, isLast: isLast,
+            promises: promises)
     }
 }
 

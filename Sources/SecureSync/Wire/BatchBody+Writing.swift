@@ -1,9 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-// A body is CBOR: an array of the time, the schema, whether it is the last, the heads, the names
-// of tables and columns, the members, the shapes, and the rows; see Docs/SyncFormat.md. Names,
-// members and shapes are listed once, in the order in which the rows use them.
+// A body is CBOR: an array of the time, the schema, whether it is the last, whether it promises,
+// the heads, the names of tables and columns, the members, the shapes, and the rows; see
+// Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which the rows use
+// them.
 
 extension BatchBody {
     /// The bytes of the body.
@@ -23,10 +24,11 @@ extension BatchBody {
             }
         }
         var writer = CBORWriter(capacity: rows.writer.bytes.count + shapes.bytes.count + 512)
-        writer.array(8)
+        writer.array(9)
         writer.unsigned(time)
         writer.unsigned(schema)
         writer.bool(isLast)
+        writer.bool(promises)
         writer.array(heads.count)
         for head in heads {
             writer.array(3)

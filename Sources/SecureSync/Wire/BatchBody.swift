@@ -11,6 +11,15 @@ package struct BatchBody: Equatable, Sendable {
     package var changes: [RowChange]
     /// Whether this batch is the last one of its transaction: all of it is applied as one.
     package var isLast: Bool
+    /// Whether all stamps in later batches of the log are its member's own, and above ``time``.
+    ///
+    /// Not until a log has what its file brings along: that may have been written before, and by
+    /// others.
+    package var promises: Bool
+
+    /// Above which time all stamps in later batches of the log are, in milliseconds since 1970; 0
+    /// if it promises nothing.
+    package var promise: UInt64 { promises ? time : 0 }
 
     /// Creates a body.
     ///
@@ -20,8 +29,10 @@ package struct BatchBody: Equatable, Sendable {
     ///   - heads: Hashes of 16 bytes or more, of which the first 16 are kept.
     ///   - changes: At most what `TransactionParts.split` puts into one part.
     ///   - isLast: As ``isLast``.
+    ///   - promises: As ``promises``.
     package init(
-        time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool
+        time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool,
+        promises: Bool = true
     ) {
         self.time = min(time, Stamp.greatestTime >> 16)
         self.schema = schema
@@ -32,6 +43,7 @@ package struct BatchBody: Equatable, Sendable {
         }
         self.changes = changes
         self.isLast = isLast
+        self.promises = promises
     }
 }
 

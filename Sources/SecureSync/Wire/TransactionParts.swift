@@ -148,7 +148,8 @@ package struct TransactionAssembly {
         begun = nil
         whole.heads += body.heads
         whole.changes += body.changes
-        (whole.time, whole.schema, whole.isLast) = (body.time, body.schema, body.isLast)
+        (whole.time, whole.schema) = (body.time, body.schema)
+        (whole.isLast, whole.promises) = (body.isLast, body.promises)
         if body.isLast { return whole }
         begun = whole
         return nil

@@ -59,7 +59,7 @@ extension VaultRecord {
 /// The number of unlocks that a vault's database has seen, and whose database it is.
 struct VaultGeneration {
     var number: Int64 = 0
-    /// nil in a database of an earlier version.
+    /// nil in a database whose vault was never unlocked.
     var incarnation: Data?
 
     func isOf(_ incarnation: Data) -> Bool { self.incarnation.map { $0 == incarnation } ?? true }

@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 /// The entry of a vault in the key store: its wrapped key, its policy and its tries, all sealed.
 ///
 /// ```
-/// "SSDV", the version 3
+/// "SSDV", the version 1
 /// the id, after its length in 32 bits
 /// the rest, sealed by the device's key for this id: see `sealedPart`
 /// SHA-256 of all bytes before, truncated to 8
@@ -52,9 +52,7 @@ struct VaultRecord {
 
     static let incarnationLength = 16
     private static let magic: StaticString = "SSDV"
-    /// Version 1, which is read as well, has neither a delay nor the moment of the last try; it and
-    /// version 2 have neither the date nor the generation.
-    private static let version: UInt8 = 3
+    private static let version: UInt8 = 1
     private static let lengths = 64...8192
 
     init(creatingWith policy: DataVaultPasswordPolicy) {
@@ -106,8 +104,8 @@ struct VaultRecord {
 
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.notAuthentic`.
     init(bytes: Data, of id: String, key: DataEncryptionKey) throws {
-        var (version, reader) = try RecordFrame.open(
-            bytes, Self.magic, versions: 1...Self.version, lengths: Self.lengths)
+        var reader = try RecordFrame.open(
+            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
         guard try reader.part().elementsEqual(id.utf8) else {
             throw EnvelopeError.damaged(reason: "the record belongs to another vault")
         }
@@ -115,14 +113,13 @@ struct VaultRecord {
         try reader.expectEnd()
         try self.init(
             sealedPart: key.open(
-                sealed, table: "datavault", column: Self.column(version), row: .text(id)), version)
+                sealed, table: "datavault", column: "record", row: .text(id)))
         stored = [bytes]
     }
 
     /// Returns the id in a record's bytes, without examining the rest.
     static func id(inBytes bytes: Data) throws -> String {
-        var reader = try RecordFrame.open(bytes, magic, versions: 1...version, lengths: lengths)
-            .reader
+        var reader = try RecordFrame.open(bytes, magic, version: version, lengths: lengths)
         return String(decoding: try reader.part(), as: UTF8.self)
     }
 
@@ -130,14 +127,8 @@ struct VaultRecord {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer.part(id)
         writer.part(
-            try key.seal(
-                sealedPart, table: "datavault", column: Self.column(Self.version), row: .text(id)))
+            try key.seal(sealedPart, table: "datavault", column: "record", row: .text(id)))
         return RecordFrame.end(writer)
-    }
-
-    /// The place that the sealed part is bound to, so that no version opens as another one.
-    private static func column(_ version: UInt8) -> String {
-        version == 1 ? "record" : "record \(version)"
     }
 
     private var sealedPart: Data {
@@ -163,7 +154,7 @@ struct VaultRecord {
         return Data(writer.bytes)
     }
 
-    private init(sealedPart: Data, _ version: UInt8) throws {
+    private init(sealedPart: Data) throws {
         var reader = ByteReader([UInt8](sealedPart)[...])
         guard let state = State(rawValue: try reader.byte()) else {
             throw EnvelopeError.damaged(reason: "the state of the vault is unknown")
@@ -188,18 +179,12 @@ struct VaultRecord {
         policy.lockTimeout = try reader.number()
         policy.retryLimit = try reader.number()
         let set = Data(try reader.part())
-        if version > 1 {
-            policy.retryDelay = try reader.number()
-            tries = PasswordTries(count: count, last: try PasswordTries.last(from: &reader))
-        } else {
-            tries = PasswordTries(count: count, last: nil)
-        }
-        if version > 2 {
-            lastDate = Int64(bitPattern: try reader.integer(UInt64.self))
-            generation = Int64(bitPattern: try reader.integer(UInt64.self))
-            guard lastDate >= 0, (0..<Int64.max).contains(generation) else {
-                throw EnvelopeError.damaged(reason: "the last unlock is impossible")
-            }
+        policy.retryDelay = try reader.number()
+        tries = PasswordTries(count: count, last: try PasswordTries.last(from: &reader))
+        lastDate = Int64(bitPattern: try reader.integer(UInt64.self))
+        generation = Int64(bitPattern: try reader.integer(UInt64.self))
+        guard lastDate >= 0, (0..<Int64.max).contains(generation) else {
+            throw EnvelopeError.damaged(reason: "the last unlock is impossible")
         }
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)

@@ -6,7 +6,7 @@ internal import SecureStorage
 ///
 /// ```
 /// offset  bytes
-///      0      5  "SSVP", the version: 1 for passwords as bytes, 2 as text
+///      0      5  "SSVP", the version: 1
 ///      5      1  the exponent of N
 ///      6      8  r and p, 32 bits each, big-endian
 ///     14     16  the salt
@@ -15,33 +15,28 @@ internal import SecureStorage
 struct PasswordDerivation: Equatable {
     let parameters: ScryptParameters
     let salt: Data
-    let form: PasswordForm
 
     static let saltLength = 16
     private static let magic: StaticString = "SSVP"
     static let length = 38
 
-    init(parameters: ScryptParameters, salt: Data, form: PasswordForm = .text) {
+    init(parameters: ScryptParameters, salt: Data) {
         self.parameters = parameters
         self.salt = salt
-        self.form = form
     }
 
     /// Returns the derivation with the same salt to be preferred, given the requested parameters;
     /// nil if this one is no weaker.
     func strengthened(to wanted: ScryptParameters) -> PasswordDerivation? {
-        let isWeak = parameters.isWeaker(than: wanted)
-        guard isWeak || form == .bytes else { return nil }
-        return PasswordDerivation(parameters: isWeak ? wanted : parameters, salt: salt)
+        parameters.isWeaker(than: wanted)
+            ? PasswordDerivation(parameters: wanted, salt: salt) : nil
     }
 
     /// Creates the derivation of a wrapped key; nil if it is not a password's.
     init?(of key: WrappedKey) {
         switch key.origin {
         case .password(let parameters, let salt):
-            self.init(parameters: parameters, salt: salt, form: .text)
-        case .earlierPassword(let parameters, let salt):
-            self.init(parameters: parameters, salt: salt, form: .bytes)
+            self.init(parameters: parameters, salt: salt)
         case .key, .recoveryCode: return nil
         }
     }
@@ -53,9 +48,8 @@ struct PasswordDerivation: Equatable {
 
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.unacceptableParameters`.
     init(bytes: Data) throws {
-        var (version, reader) = try RecordFrame.open(
-            bytes, Self.magic, versions: 1...2, lengths: Self.length...Self.length)
-        form = version == 1 ? .bytes : .text
+        var reader = try RecordFrame.open(
+            bytes, Self.magic, version: 1, lengths: Self.length...Self.length)
         let exponent = try reader.byte()
         let blockSize = try reader.integer(UInt32.self)
         let parallelism = try reader.integer(UInt32.self)
@@ -66,7 +60,7 @@ struct PasswordDerivation: Equatable {
     }
 
     var bytes: Data {
-        var writer = RecordFrame.begin(Self.magic, version: form == .bytes ? 1 : 2)
+        var writer = RecordFrame.begin(Self.magic, version: 1)
         writer.byte(UInt8(truncatingIfNeeded: parameters.costExponent))
         writer.integer(UInt32(truncatingIfNeeded: parameters.blockSize))
         writer.integer(UInt32(truncatingIfNeeded: parameters.parallelism))
@@ -81,7 +75,7 @@ struct PasswordDerivation: Equatable {
         guard salt.count >= Self.saltLength else { throw SecureVaultError.generalCryptoError }
         do {
             return try KeyDerivation.scrypt(
-                form.input(SecretBytes(copying: password)), salt: Array(salt),
+                PasswordText.scryptInput(SecretBytes(copying: password)), salt: Array(salt),
                 cost: parameters.cost,
                 blockSize: parameters.blockSize, parallelism: parameters.parallelism
             ).copied

@@ -90,7 +90,7 @@ struct PasswordLevelKey {
                 .map { .parameters($0) })
     }
 
-    /// nil for a record of an earlier version, or of an app's own crypto provider.
+    /// nil for a box, or a record of an app's own crypto provider.
     private func levelRecord(_ bytes: Data) throws -> PasswordLevelRecord? {
         guard crypto is VaultCryptoProvider else { return nil }
         return try PasswordLevelRecord(bytes, in: keystore)

@@ -4,8 +4,8 @@ internal import SecureStorage
 /// The key of L2 and L3 in the key store, wrapped by a password: the bytes of a `WrappedKey`, whose
 /// names say whether the password is the user's.
 ///
-/// Records of earlier versions, and those that an app makes with its crypto provider as in the
-/// reference's code, are boxes without a header: see `VaultCryptoProvider.wrappingKey`.
+/// Records that an app makes with its crypto provider, as in the reference's code, are boxes
+/// without a header: see `VaultCryptoProvider.wrappingKey`.
 struct PasswordLevelRecord {
     let key: WrappedKey
 

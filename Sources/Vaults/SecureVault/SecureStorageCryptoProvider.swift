@@ -96,7 +96,7 @@ extension SecureStorageCryptoProvider {
     ///   for a short salt.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         // Without a record of its own, so it cannot change.
-        try PasswordDerivation(parameters: .default, salt: passwordSalt, form: .bytes)
+        try PasswordDerivation(parameters: .default, salt: passwordSalt)
             .key(of: password)
     }
 

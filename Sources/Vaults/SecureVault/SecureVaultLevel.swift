@@ -43,14 +43,8 @@ public struct SecureVaultLevel: Sendable {
     public func decrypt(_ data: Data) throws -> Data {
         try mapped {
             if crypto is VaultCryptoProvider {
-                do {
-                    return try key.open(
-                        data, table: Self.anyPlace, column: Self.anyPlace,
-                        row: .text(Self.anyPlace))
-                } catch let error as EnvelopeError {
-                    if case .cleared = error { throw error }
-                    // A box, as earlier versions made them.
-                }
+                return try key.open(
+                    data, table: Self.anyPlace, column: Self.anyPlace, row: .text(Self.anyPlace))
             }
             return try withCipherKey { try crypto.decrypt(data, withKey: $0) }
         }

@@ -1,9 +1,8 @@
 public import Foundation
 internal import SecureStorage
 
-// For apps that wrap the key of L2 with the crypto provider's calls, as in the reference's code,
-// and for the records of earlier versions, which were made in the same way: boxes without a header,
-// whose derivation is in an entry of its own.
+// For apps that wrap the key of L2 with the crypto provider's calls, as in the reference's code:
+// boxes without a header, whose derivation is in an entry of its own.
 
 extension VaultCryptoProvider {
     private static let derivationEntryName = "password-derivation"
@@ -47,9 +46,8 @@ extension VaultCryptoProvider {
 
     /// Returns the key and the derivation that open a box, or otherwise the current derivation.
     ///
-    /// Several derivations are possible: an earlier version may have been killed while it raised
-    /// the parameters, and an app may have derived its key before another process replaced the
-    /// salt.
+    /// Several derivations are possible: the program may have been killed while it raised the
+    /// parameters, and an app may have derived its key before another process replaced the salt.
     func wrappingKey(
         of password: Data, opening wrapped: () throws -> Data?
     ) throws -> (key: Data, derivation: PasswordDerivation) {

@@ -33,7 +33,7 @@ struct FormatTests {
             name: "device", bytes: SecretBytes(copying: records.device.bytes))
         let keys = try [
             set.unwrap(with: device), set.unwrap(with: PasswordKey("p\u{e4}ssword")),
-            set.unwrap(with: RecoveryCode("OI234-56789-abcde-fghjk")),
+            set.unwrap(with: RecoveryCode("OI234-56789-abcde-fghjk-h")),
             set.unwrap(
                 with: PasswordKey("zo\u{eb} \u{d55c}\u{2003}\u{fb01} \u{c5}", name: "typed")),
         ]

@@ -71,7 +71,7 @@ struct KeyTests {
         let data = try DataEncryptionKey(name: "data", bytes: bytes)
         let device = try KeyEncryptionKey(name: "device", bytes: bytes)
         let password = try PasswordKey("kkkkkkkkhunter2", parameters: .cheapest)
-        let code = try RecoveryCode("KKKKK-KKKKK-KKKKK-KKKKK")
+        let code = try RecoveryCode("KKKKKKK-KKKKKKK-KKKKK5K")
         let holder = KeyHolder(idleTime: .seconds(60))
         holder.hold(try DataEncryptionKey(name: "data", bytes: bytes))
         let writer = try SealedStreamWriter(with: data) { _ in }

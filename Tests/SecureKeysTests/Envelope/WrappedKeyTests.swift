@@ -37,6 +37,24 @@ struct WrappedKeyTests {
         }
     }
 
+    @Test func `a record that opens under a key to which it has not committed does not unwrap`()
+        throws
+    {
+        let other = try KeyEncryptionKey.random(name: "device")
+        let (ours, theirs) = try (
+            WrappedKey(wrapping: data, with: device).bytes,
+            WrappedKey(wrapping: data, with: other).bytes
+        )
+        // The box of one record before the commitment of the other.
+        let mixed = try WrappedKey(
+            bytes: SealedBytes.withChecksum(theirs.dropLast(40) + ours.suffix(40)))
+        for key in [device, other] {
+            #expect(throws: EnvelopeError.wrongKey(name: "device")) {
+                try mixed.unwrap(with: key)
+            }
+        }
+    }
+
     @Test func `the right key does not unwrap under another name`() throws {
         let record = try WrappedKey(wrapping: data, with: device)
         let renamed = try KeyEncryptionKey(name: "devicf", bytes: device.secret())
@@ -55,8 +73,8 @@ struct WrappedKeyTests {
 
     @Test func `a record of a newer version is refused with its version`() throws {
         var bytes = try WrappedKey(wrapping: data, with: device).bytes
-        bytes[4] = 3
-        #expect(throws: EnvelopeError.unsupportedVersion(3)) {
+        bytes[4] = 2
+        #expect(throws: EnvelopeError.unsupportedVersion(2)) {
             try WrappedKey(bytes: SealedBytes.withChecksum(bytes))
         }
     }
@@ -87,16 +105,27 @@ struct WrappedKeyTests {
             Array("SSWK".utf8) + [1, 0, 4] + Array("data".utf8) + [6] + Array("device".utf8)
         let bytes = [UInt8](record.bytes)
         check(bytes.starts(with: header))
-        check(bytes.count, equals: header.count + 12 + 32 + 16 + 8)
+        check(bytes.count, equals: header.count + 12 + 32 + 16 + 32 + 8)
         // What another implementation of that table and the two standards would do.
         let nonce = bytes[header.count..<(header.count + 12)]
         let box = try AES.GCM.SealedBox(
             nonce: AES.GCM.Nonce(data: nonce),
             ciphertext: bytes[(header.count + 12)..<(header.count + 44)],
             tag: bytes[(header.count + 44)..<(header.count + 60)])
-        let key = try AES.GCM.open(
-            box, using: SymmetricKey(data: device.secret()), authenticating: header)
+        func derived(_ use: String) throws -> SymmetricKey {
+            let parts: [[UInt8]] = [
+                Array("SecureStorage wrapped key 1".utf8), Array(use.utf8), Array(nonce),
+            ]
+            let info: [UInt8] = parts.flatMap { [0, 0, 0, UInt8($0.count)] + $0 }
+            return HKDF<SHA256>.expand(
+                pseudoRandomKey: SymmetricKey(data: try device.secret()), info: info,
+                outputByteCount: 32)
+        }
+        let key = try AES.GCM.open(box, using: derived("encryption"), authenticating: header)
         try check(SecretBytes(copying: key), equals: data.material.secret())
+        try check(
+            SymmetricKey(data: bytes[(header.count + 60)..<(header.count + 92)]),
+            equals: derived("commitment"))
         check(SHA256.hash(data: bytes.dropLast(8)).prefix(8).elementsEqual(bytes.suffix(8)))
     }
 

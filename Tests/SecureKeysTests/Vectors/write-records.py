@@ -37,9 +37,13 @@ def fixed(label, count):
 
 
 def wrapped(data_key, kind, data_name, key_name, key, parameters=b""):
-    header = b"SSWK" + bytes([2 if kind == 3 else 1, kind]) + name(data_name) + name(key_name) + parameters
+    header = b"SSWK" + bytes([1, kind]) + name(data_name) + name(key_name) + parameters
     nonce = fixed("nonce " + key_name, 12)
-    return checked(header + nonce + AESGCM(key).encrypt(nonce, data_key, header))
+
+    def derived(use):
+        return expand(key, part("SecureStorage wrapped key 1") + part(use) + part(nonce))
+    box = nonce + AESGCM(derived("encryption")).encrypt(nonce, data_key, header)
+    return checked(header + box + derived("commitment"))
 
 
 def extended(key, nonce, plaintext, context):
@@ -74,13 +78,13 @@ def text_input(text):
     """The profile OpaqueString of RFC 8265, then the hash that makes every password different."""
     spaced = "".join(" " if unicodedata.category(c) == "Zs" else c for c in text)
     data = unicodedata.normalize("NFC", spaced).encode()
-    return hashlib.sha512(b"SecureStorage password 2" + struct.pack(">Q", len(data)) + data).digest()
+    return hashlib.sha512(b"SecureStorage password 1" + struct.pack(">Q", len(data)) + data).digest()
 
 
 data_key, device = fixed("data key", 32), fixed("device", 32)
 salt = fixed("salt", 16)
 password = hashlib.scrypt(
-    "pässword".encode(), salt=salt, n=1 << 14, r=8, p=4, maxmem=1 << 26, dklen=32)
+    text_input("pässword"), salt=salt, n=1 << 14, r=8, p=4, maxmem=1 << 26, dklen=32)
 typed = hashlib.scrypt(
     text_input("zoe\u0308\u00a0\u1112\u1161\u11ab \ufb01 \u212b"), salt=salt, n=1 << 14, r=8, p=4,
     maxmem=1 << 26, dklen=32)
@@ -90,7 +94,7 @@ records = [
     wrapped(data_key, 0, "data", "device", device),
     wrapped(data_key, 1, "data", "password", password, struct.pack(">BII", 14, 8, 4) + salt),
     wrapped(data_key, 2, "data", "recovery code", code, salt),
-    wrapped(data_key, 3, "data", "typed", typed, struct.pack(">BII", 14, 8, 4) + salt),
+    wrapped(data_key, 1, "data", "typed", typed, struct.pack(">BII", 14, 8, 4) + salt),
 ]
 key_set = checked(
     b"SSWS\1" + name("data") + subkey(data_key, "check")[:16] + bytes([len(records)])

@@ -108,7 +108,8 @@ def body(b):
     ]
     heads = [[bytes.fromhex(m), n, bytes.fromhex(h)] for m, n, h in b["heads"]]
     return cbor2.dumps(
-        [b["time"], b["schema"], b["isLast"], heads, names, members, forms, rows], canonical=True)
+        [b["time"], b["schema"], b["isLast"], b["promises"], heads, names, members, forms, rows],
+        canonical=True)
 
 
 def header(v):
@@ -139,7 +140,7 @@ def read(v):
     assert encoded[-1] == 0x80 and padded_size(len(encoded)) == len(content)
     encoded = encoded[:-1]
     stream = io.BytesIO(encoded)
-    time, schema, last, heads, names, members, shapes, rows = cbor2.load(stream)
+    time, schema, last, promises, heads, names, members, shapes, rows = cbor2.load(stream)
     assert stream.read() == b""
 
     def stamp(item, like):
@@ -169,6 +170,7 @@ def read(v):
         group=head[4:20].hex(), member=head[20:36].hex(), number=number, epoch=epoch,
         previous=head[52:84].hex(), chain=[struct.unpack(">Q", head[84:92])[0], head[92:].hex()],
         encoded=encoded.hex(), time=time, schema=schema, isLast=last,
+        promises=promises,
         heads=[[m.hex(), n, h.hex()] for m, n, h in heads], changes=changes)
 
 
@@ -206,12 +208,12 @@ def vectors():
         registers=[dict(columns=[f"c{i}"], values=[v], stamp=[base, 0, writers[0]], known=None)
                    for i, v in enumerate(values)])
     bodies = [
-        dict(time=0, schema=0, isLast=True, heads=[], changes=[]),
-        dict(time=base, schema=3, isLast=True,
+        dict(time=0, schema=0, isLast=True, promises=False, heads=[], changes=[]),
+        dict(time=base, schema=3, isLast=True, promises=True,
              heads=[[writers[1], 7, some("head", 16)], [writers[2], 2**63 - 1, "00" * 16]], changes=[all_values]),
     ]
     for index in range(10):
-        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, heads=[],
+        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, promises=index % 2 == 0, heads=[],
                            changes=[change() for _ in range(index * 2)]))
     previous = "00" * 32
     for index, b in enumerate(bodies):

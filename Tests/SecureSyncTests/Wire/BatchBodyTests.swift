@@ -11,7 +11,7 @@ struct BatchBodyTests {
 
     @Test func `a body is read as it was written`() throws {
         var written = body(BatchSamples.rows)
-        written.isLast = false
+        (written.isLast, written.promises) = (false, false)
         written.heads = [
             LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...16)),
             LogHead(
@@ -173,10 +173,11 @@ struct BatchBodyTests {
         columns: [UInt64] = [1], rows count: Int = 1, row: (inout CBORWriter) -> Void
     ) -> [UInt8] {
         var writer = CBORWriter()
-        writer.array(8)
+        writer.array(9)
         writer.unsigned(time)
         writer.unsigned(0)
         writer.bool(true)
+        writer.bool(false)
         writer.array(0)
         writer.array(names.count)
         for name in names { writer.text(name) }

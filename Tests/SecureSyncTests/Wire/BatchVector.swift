@@ -14,6 +14,7 @@ struct BatchVector: Codable {
     var time: UInt64
     var schema: UInt64
     var isLast: Bool
+    var promises: Bool
     var heads: [Head]
     var changes: [Change]
     /// The body's CBOR.
@@ -24,8 +25,8 @@ struct BatchVector: Codable {
     private var bytes: String?
 
     private enum CodingKeys: String, CodingKey {
-        case group, member, number, epoch, previous, chain, time, schema, isLast, heads, changes,
-            encoded
+        case group, member, number, epoch, previous, chain, time, schema, isLast, promises, heads,
+            changes, encoded
         case key
         case signerKey = "signer"
         case bytes = "batch"
@@ -147,7 +148,8 @@ extension BatchVector {
                 LogHead(
                     member: try Hex.member($0.member), number: $0.number,
                     hash: Data(try Hex.bytes($0.hash)))
-            }, changes: try changes.map { try $0.change() }, isLast: isLast)
+            }, changes: try changes.map { try $0.change() }, isLast: isLast,
+            promises: promises)
     }
 }
 

@@ -33,8 +33,7 @@ struct SyncHostileMemberTests {
                 objects.names.last { $0.hasPrefix(log) }.flatMap { objects.read($0) }))
         let batch = try SealedBatch.seal(
             BatchBody(
-                time: Stamp.greatestClock >> 16, schema: 0, heads: heads, changes: changes,
-                isLast: true),
+                time: Self.now, schema: 0, heads: heads, changes: changes, isLast: true),
             BatchHeader(
                 group: keys.group, member: member, number: last.header.number + 1,
                 epoch: keys.currentEpoch, previous: last.hash, chain: keys.position),
@@ -45,8 +44,14 @@ struct SyncHostileMemberTests {
         return name
     }
 
-    private func row(_ key: String, at time: UInt64) async throws -> RowChange {
-        let stamp = Stamp(time: time, member: try await AdversaryGroup.id(of: group.ben))
+    /// In milliseconds since 1970.
+    private static var now: UInt64 { UInt64(Date().timeIntervalSince1970 * 1000) }
+
+    private func row(
+        _ key: String, at time: UInt64, by member: MemberID? = nil
+    ) async throws -> RowChange {
+        let ben = try await AdversaryGroup.id(of: group.ben)
+        let stamp = Stamp(time: time, member: member ?? ben)
         return RowChange(
             table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),
             registers: [
@@ -103,20 +108,56 @@ struct SyncHostileMemberTests {
         try check(anna.rows(), equals: before)
     }
 
-    @Test func `a row with the greatest stamp stops nobody's log`() async throws {
-        _ = try await send([try await row("key-canary", at: Stamp.greatestTime)])
-        try await anna.engine.syncOnce()
+    @Test(arguments: [Stamp.greatestTime, Stamp.time(milliseconds: Self.now + 751 * 86_400_000)])
+    func `what is far in the future waits, stops nobody, and is gone with its member`(
+        _ time: UInt64
+    ) async throws {
+        _ = try await send([try await row("key-canary", at: time)])
         for number in 0..<3 {
-            try await anna.queue.write {
-                try $0.executeStatements(
-                    """
-                    UPDATE parent SET name = 'anna \(number)';
-                    INSERT INTO parent VALUES ('new \(number)', 'anna', NULL);
-                    """)
+            try await anna.write("INSERT INTO parent VALUES ('new \(number)', 'anna', NULL)")
+            for device in [anna, cleo] {
+                let error = await #expect(throws: SyncError.self) {
+                    try await device.engine.syncOnce()
+                }
+                guard case .clockIsAhead(.member(_, group.ben.name), let until) = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                check(until > Date().addingTimeInterval(86_000))
             }
-            try await anna.engine.syncOnce()
-            try await cleo.engine.syncOnce()
             try check(cleo.rows().contains { $0.contains("'new \(number)'") })
+            try check(!cleo.rows().contains { $0.contains("hostile") })
         }
+        let ben = try require(try await anna.engine.members().first { $0.name == group.ben.name })
+        try await anna.engine.remove(ben)
+        for device in [anna, cleo] { try await device.engine.syncOnce() }
+    }
+
+    @Test func `a row in another member's name, or older than its log has promised, is damaged`()
+        async throws
+    {
+        let before = try anna.rows()
+        let cleo = try await AdversaryGroup.id(of: group.cleo)
+        var edit = try await row("x", at: Stamp.time(milliseconds: Self.now + 1000))
+        edit.life.stamp = Stamp(time: edit.life.stamp.time + 1, member: cleo)
+        for (change, reason) in [
+            (
+                try await row("x", at: Stamp.time(milliseconds: Self.now + 1000), by: cleo),
+                "a row is in another member's name"
+            ),
+            (edit, "a row is in another member's name"),
+            (
+                try await row("x", at: Stamp.time(milliseconds: Self.now - 86_400_000)),
+                "a row is older than its log has promised"
+            ),
+        ] {
+            let name = try await send([change])
+            let error = await #expect(throws: SyncError.self) {
+                try await anna.engine.syncOnce()
+            }
+            check(error, equals: .damaged(name, reason))
+            objects.set(name, nil)
+        }
+        try check(anna.rows(), equals: before)
     }
 }

@@ -82,26 +82,16 @@ struct GeneratedPasswordTests {
         }
     }
 
-    @Test func `what a level encrypts has a version, is bound to the level, and old boxes open`()
-        throws
-    {
+    @Test func `what a level encrypts has a version, and is bound to the level`() throws {
         defer { folder.remove() }
         try folder.withVault(store, quick: false) { vault throws in
             let levels = vault.levels
             let password = try store.read(Self.entry)
-            let (data, box) = try levels.withL2 { level throws in
-                let encrypted = try level.encrypt(Data("text".utf8))
-                let key = try root(vault, password).derivedKey(for: "L2")
-                let cipher = try DataEncryptionKey(name: "L2", bytes: key)
-                    .derivedKey(for: "encrypt")
-                let box = try cipher.withData {
-                    try vault.providers.crypto.encrypt(Data("old".utf8), withKey: $0)
-                }
-                return (encrypted, box)
+            let data = try levels.withL2 { level throws in
+                try level.encrypt(Data("text".utf8))
             }
             check(data.count == 4 + 41 && data.first == 1)
             try check(levels.l2Decrypt(data: data), equals: Data("text".utf8))
-            try check(levels.l2Decrypt(data: box), equals: Data("old".utf8))
             check(
                 vaultError { _ = try levels.l3Decrypt(data: data, password: password) },
                 equals: "generalCryptoError")
@@ -117,12 +107,5 @@ struct GeneratedPasswordTests {
                     equals: "generalCryptoError")
             }
         }
-    }
-
-    private func root(_ vault: NoteVault, _ password: SecretBytes) throws -> DataEncryptionKey {
-        let key = PasswordLevelKey(
-            crypto: vault.providers.crypto, keystore: vault.providers.keystore)
-        return try DataEncryptionKey(
-            name: "SecureVault", bytes: key.unwrap(with: password).key)
     }
 }

@@ -16,7 +16,7 @@ struct SecureVaultRestoreKillTests {
         try template.makeLater()
     }
 
-    static let code = "01234-56789-ABCDE-FGHJK"
+    static let code = "0123456-789ABCD-EFGHJKH"
 
     @Test(arguments: [false, true])
     func `a kill at any step leaves the old vault or the restored one`(

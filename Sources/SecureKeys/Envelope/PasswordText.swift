@@ -1,37 +1,29 @@
 internal import Crypto
 internal import Foundation
 
-/// How the bytes of a password become the input of scrypt.
-package enum PasswordForm: Sendable, Equatable {
-    /// Unchanged, as in records of earlier versions: HMAC, on which scrypt is based, takes
-    /// passwords that differ only in zeros at the end, and a long one and its hash, for the same.
-    case bytes
+/// The text of a password, in the form of which two spellings are one.
+package enum PasswordText {
+    private static let label = Array("SecureStorage password 1".utf8)
 
-    /// The SHA-512 of a label, the length and the text in its prepared form, so that every password
-    /// is different from all others, and one text spelled in two ways is one password.
+    /// Returns the input of scrypt: the SHA-512 of a label, the length and the prepared text, so
+    /// that every password is different from all others.
     ///
-    /// The form is that of the profile OpaqueString of [RFC
-    /// 8265](https://www.rfc-editor.org/rfc/rfc8265): every space is U+0020, and the text is in
-    /// Unicode's normalization form C. Bytes that are not UTF-8 are unchanged.
-    case text
-}
-
-extension PasswordForm {
-    private static let label = Array("SecureStorage password 2".utf8)
-
-    /// Returns the input of scrypt.
-    package func input(_ password: SecretBytes) -> SecretBytes {
-        guard self == .text else { return password }
-        let text = Self.prepared(password)
+    /// HMAC, on which scrypt is based, takes keys that differ only in zeros at the end, and a long
+    /// one and its hash, for the same.
+    package static func scryptInput(_ password: SecretBytes) -> SecretBytes {
+        let text = prepared(password)
         var hash = SHA512()
-        hash.update(data: Self.label)
+        hash.update(data: label)
         withUnsafeBytes(of: UInt64(text.count).bigEndian) { hash.update(bufferPointer: $0) }
         text.withUnsafeBytes { hash.update(bufferPointer: $0) }
         defer { Scrubbing.hash() }
         return SecretBytes(copying: hash.finalize())
     }
 
-    /// Returns the prepared form of a text; other bytes unchanged.
+    /// Returns the prepared form of a text, that of the profile OpaqueString of [RFC
+    /// 8265](https://www.rfc-editor.org/rfc/rfc8265); bytes that are not UTF-8 are unchanged.
+    ///
+    /// Every space is U+0020, and the text is in Unicode's normalization form C.
     static func prepared(_ password: SecretBytes) -> SecretBytes {
         password.withUnsafeBytes { bytes -> SecretBytes? in
             // Already prepared, and the usual case: no `String` of it is made.

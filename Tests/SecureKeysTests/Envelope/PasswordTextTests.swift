@@ -6,7 +6,7 @@ import Testing
 @testable import SecureKeys
 
 /// How passwords that look alike are told apart, and those that are alike are one.
-struct PasswordFormTests {
+struct PasswordTextTests {
     private func wrapped(_ password: PasswordKey) throws -> WrappedKey {
         try WrappedKey(wrapping: .random(name: "data"), with: password.makeKey())
     }
@@ -20,7 +20,7 @@ struct PasswordFormTests {
     }
 
     private func input(_ text: String) -> SecretBytes {
-        PasswordForm.text.input(SecretBytes(utf8: text))
+        PasswordText.scryptInput(SecretBytes(utf8: text))
     }
 
     @Test func `zeros at the end make another password`() throws {
@@ -69,38 +69,12 @@ struct PasswordFormTests {
     @Test func `bytes that are not UTF-8 are used as they are`() throws {
         let bytes: [UInt8] = [0x61, 0xff, 0xcc, 0x88]
         check(
-            PasswordForm.prepared(SecretBytes(copying: bytes)), equals: SecretBytes(copying: bytes))
-        let input = PasswordForm.text.input(SecretBytes(copying: bytes))
+            PasswordText.prepared(SecretBytes(copying: bytes)), equals: SecretBytes(copying: bytes))
+        let input = PasswordText.scryptInput(SecretBytes(copying: bytes))
         for other in [[0x61, 0xff], [0x61, 0xfe, 0xcc, 0x88], [0xc3, 0xa4]] as [[UInt8]] {
-            check(PasswordForm.text.input(SecretBytes(copying: other)) != input)
+            check(PasswordText.scryptInput(SecretBytes(copying: other)) != input)
         }
         let record = try wrapped(key(bytes))
         _ = try record.unwrap(with: key(bytes))
-    }
-
-    @Test func `a record of an earlier version opens, and is wrapped again with what it costs`()
-        throws
-    {
-        struct Records: Decodable { let set, dataKey: HexBytes }
-        let url = try require(
-            Bundle.module.url(
-                forResource: "records", withExtension: "json", subdirectory: "Vectors"))
-        let records = try JSONDecoder().decode(Records.self, from: Data(contentsOf: url))
-        var set = try WrappedKeySet(bytes: Data(records.set.bytes))
-        check(set.records[1].needsUpgrade)
-        let password = try key("p\u{e4}ssword")
-        let (opened, changed) = try set.upgrade(unlocking: password)
-        check(changed)
-        guard case .password(let parameters, _) = set.records[1].origin else {
-            Issue.record("still \(set.records[1].origin)")
-            return
-        }
-        check(
-            parameters,
-            equals: (try ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4)))
-        let again = try WrappedKeySet(bytes: set.bytes).unwrap(
-            with: PasswordKey("pa\u{308}ssword"))
-        try check(again.material.secret(), equals: opened.material.secret())
-        try check(set.upgrade(unlocking: password).changed, equals: false)
     }
 }

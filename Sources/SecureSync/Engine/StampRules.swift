@@ -1,0 +1,63 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Which stamps others may give: a member that gives all that it likes would make rows that nobody
+/// can change any more, or write in another one's name.
+struct StampRules {
+    /// In milliseconds, as ``Capture/mostAhead``.
+    let mostAhead: UInt64
+    /// The latest time that is taken, in milliseconds since 1970.
+    let latest: UInt64
+
+    init(_ capture: Capture, in db: SecureDatabaseStore) throws {
+        mostAhead = capture.mostAhead
+        latest = try capture.machineTime(in: db) + mostAhead
+    }
+
+    /// Checks a transaction of a member against what its log has promised before.
+    ///
+    /// `name` is the object's.
+    ///
+    /// - Throws: ``SyncError/clockIsAhead(_:until:)``; `.damaged` for what no member writes.
+    func check(
+        _ transaction: LogReader.Transaction, of member: MemberID, after promise: UInt64,
+        _ name: String
+    ) throws {
+        let greatest = transaction.changes.reduce(transaction.time) {
+            max($0, $1.greatestStamp.milliseconds)
+        }
+        guard greatest <= latest else {
+            let until = Double(greatest - mostAhead) / 1000
+            throw SyncError.clockIsAhead(
+                SyncLog(member), until: Date(timeIntervalSince1970: until))
+        }
+        guard promise > 0 else { return }
+        for change in transaction.changes {
+            guard change.written.allSatisfy({ $0.milliseconds > promise }) else {
+                throw SyncError.damaged(name, "a row is older than its log has promised")
+            }
+            guard change.written.allSatisfy({ $0.member == member }),
+                // The birth of a row that it has edited may be of anybody.
+                change.life.stamp <= change.greatestWritten
+            else { throw SyncError.damaged(name, "a row is in another member's name") }
+        }
+    }
+
+    /// Checks rows of a snapshot, whose writer has taken what was up to a month ahead of its clock.
+    ///
+    /// - Throws: `CBORError`.
+    func check(ofSnapshot changes: [RowChange]) throws {
+        guard changes.allSatisfy({ $0.greatestStamp.milliseconds <= latest + mostAhead })
+        else { throw CBORError("a row is from more than two months in the future") }
+    }
+
+}
+
+extension RowChange {
+    /// The stamps that its writer has given: of an edit, those of its columns.
+    fileprivate var written: [Stamp] {
+        life.isAlive && !registers.isEmpty ? registers.map(\.stamp) : [life.stamp]
+    }
+
+    fileprivate var greatestWritten: Stamp { written.max() ?? life.stamp }
+}
