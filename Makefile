@@ -64,7 +64,8 @@ examples: setup ## the examples with their tests, a package of its own (FILTER=T
 	Scripts/run-tests --package-path Examples $(if $(SKIP_BUILD),--skip-build) $(if $(FILTER),--filter '$(FILTER)')
 
 test-traits: setup # part of test-all: metrics, traces, PostgreSQL and S3, which compile all modules again
-	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests
+	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests \
+		$(if $(SKIP_BUILD),--skip-build)
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)
@@ -95,9 +96,9 @@ format: ## format the sources in place
 
 check: lint test check-rebuilds test-rest examples test-traits service site ## everything that a pull request has to pass (STORES=1)
 
-test-rest: setup # what `make test` has not run; SKIP_BUILD=1 after `make build`
+test-rest: setup # what `make test` has not run (FILTER=ToolTests); SKIP_BUILD=1 after `make build`
 	SECURESTORAGE_TESTS=all Scripts/run-tests $(if $(SKIP_BUILD),--skip-build) \
-		--filter 'ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.]'
+		--filter '$(or $(FILTER),ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.])'
 
 check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 	@Scripts/check-rebuilds

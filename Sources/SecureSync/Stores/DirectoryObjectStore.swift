@@ -122,11 +122,11 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
             if isDirectory {
                 // Some name in it may begin with the prefix, and be greater than `after`.
                 return (name.utf8.starts(with: prefix.utf8) || prefix.utf8.starts(with: name.utf8))
-                    && after.map { Self.isLess($0, name) || $0.utf8.starts(with: name.utf8) }
+                    && after.map { $0 < name || $0.utf8.starts(with: name.utf8) }
                         != false
             }
             return name.utf8.starts(with: prefix.utf8)
-                && after.map { Self.isLess($0, name) } != false
+                && after.map { $0 < name } != false
         }
         for entry in entries {
             guard found.count < Self.pageSize else { return }
@@ -139,7 +139,8 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     }
 
     /// Returns those of a directory's entries that are wanted, in the order of the names below
-    /// them: a directory's name ends with `/`.
+    /// them: a directory's name ends with `/`. Names are ASCII, of which `String` has the order of
+    /// bytes.
     private func entries(
         of directory: String, where isWanted: (_ name: String, _ isDirectory: Bool) -> Bool
     ) throws -> [(name: String, isDirectory: Bool)] {
@@ -173,11 +174,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
             let path = directory + name + (isDirectory ? "/" : "")
             if isWanted(path, isDirectory) { entries.append((path, isDirectory)) }
         }
-        return entries.sorted { Self.isLess($0.name, $1.name) }
-    }
-
-    private static func isLess(_ name: String, _ other: String) -> Bool {
-        name.utf8.lexicographicallyPrecedes(other.utf8)
+        return entries.sorted { $0.name < $1.name }
     }
 
     /// Returns a file's size; nil if it has been removed.

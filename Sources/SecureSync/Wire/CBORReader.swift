@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Why bytes are not what a reader expects.
 package struct CBORError: Error, Equatable {
     package var reason: String
@@ -61,8 +63,13 @@ package struct CBORReader {
         // `String(validating:)` is newer than the oldest systems. Decoding repairs what is not
         // UTF-8, so the bytes are others then.
         var text = String(decoding: slice, as: UTF8.self)
-        let isSame = slice.withUnsafeBufferPointer { slice in
-            text.withUTF8 { $0.elementsEqual(slice) }
+        let isSame = slice.withUnsafeBytes { slice in
+            text.withUTF8 { text in
+                guard text.count == slice.count, let first = text.baseAddress,
+                    let second = slice.baseAddress
+                else { return text.count == slice.count }
+                return memcmp(first, second, text.count) == 0
+            }
         }
         guard isSame else { throw CBORError("text is not UTF-8") }
         return text
