@@ -139,8 +139,9 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     }
 
     /// Returns those of a directory's entries that are wanted, in the order of the names below
-    /// them: a directory's name ends with `/`. Names are ASCII, of which `String` has the order of
-    /// bytes.
+    /// them: a directory's name ends with `/`.
+    ///
+    /// Names are ASCII, of which `String` has the order of bytes.
     private func entries(
         of directory: String, where isWanted: (_ name: String, _ isDirectory: Bool) -> Bool
     ) throws -> [(name: String, isDirectory: Bool)] {
