@@ -56,6 +56,41 @@ CREATE TABLE IF NOT EXISTS securestorage_mark (
     PRIMARY KEY (grp, name)
 ) WITH (fillfactor = 50);
 
+-- Names of groups' objects that were removed. They stay taken: otherwise a device that was removed from
+-- a group, and still has its role, could put another object under the name of one that it deletes.
+CREATE TABLE IF NOT EXISTS securestorage_removed (
+    grp text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    PRIMARY KEY (grp, name)
+);
+
+-- As the owner, who may write what clients may not see.
+CREATE OR REPLACE FUNCTION securestorage_keep_name() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO securestorage_removed (grp, name) VALUES (OLD.grp, OLD.name) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION securestorage_refuse_name() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    IF EXISTS (SELECT FROM securestorage_removed r WHERE r.grp = NEW.grp AND r.name = NEW.name) THEN
+        RETURN NULL; -- as for a name that exists
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- A group's objects: 32 hexadecimal digits, a letter for their kind, and more.
+DROP TRIGGER IF EXISTS securestorage_keep_name ON securestorage_object;
+CREATE TRIGGER securestorage_keep_name AFTER DELETE ON securestorage_object FOR EACH ROW
+    WHEN (OLD.name ~ '^[0-9a-f]{32}/[a-z]/') EXECUTE FUNCTION securestorage_keep_name();
+DROP TRIGGER IF EXISTS securestorage_refuse_name ON securestorage_object;
+CREATE TRIGGER securestorage_refuse_name BEFORE INSERT ON securestorage_object FOR EACH ROW
+    WHEN (NEW.name ~ '^[0-9a-f]{32}/[a-z]/') EXECUTE FUNCTION securestorage_refuse_name();
+
 -- Ciphertext does not become smaller by compression.
 ALTER TABLE securestorage_object ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
@@ -79,9 +114,21 @@ CREATE POLICY securestorage_group ON securestorage_mark TO securestorage_client
     USING (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user))
     WITH CHECK (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user));
 
--- No UPDATE of objects: not even a client that was taken over can replace one under its name. The
--- time of creation is the server's, since no client may write it.
-REVOKE ALL ON securestorage_member, securestorage_object, securestorage_mark
+-- The chain of a group's members is never removed: it says who was removed.
+DROP POLICY IF EXISTS securestorage_chain ON securestorage_object;
+CREATE POLICY securestorage_chain ON securestorage_object AS RESTRICTIVE FOR DELETE
+    TO securestorage_client USING (name !~ '^[0-9a-f]{32}/m/');
+
+-- No mark stands where a group's objects do: it could be read as one, and changed.
+DROP POLICY IF EXISTS securestorage_place ON securestorage_mark;
+CREATE POLICY securestorage_place ON securestorage_mark AS RESTRICTIVE
+    TO securestorage_client USING (true) WITH CHECK (name !~ '^[0-9a-f]{32}/[a-z]/');
+
+-- No UPDATE of objects: not even a client that was taken over can replace one of a group under its
+-- name. The time of creation is the server's, since no client may write it.
+REVOKE ALL ON securestorage_member, securestorage_object, securestorage_mark, securestorage_removed
+    FROM PUBLIC, securestorage_client;
+REVOKE ALL ON FUNCTION securestorage_keep_name(), securestorage_refuse_name()
     FROM PUBLIC, securestorage_client;
 GRANT SELECT ON securestorage_member TO securestorage_client;
 GRANT SELECT, INSERT (grp, name, bytes), DELETE ON securestorage_object TO securestorage_client;

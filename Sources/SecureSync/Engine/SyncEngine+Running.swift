@@ -274,21 +274,28 @@ extension SyncEngine {
     // MARK: - The status
 
     private func noteSuccess() async throws {
-        let waiting = try await database.read { try SyncJournal($0).outgoingSize() }
-        changes.update {
+        try await noteWork {
             $0.phase = .idle
-            ($0.waitingBatches, $0.waitingBytes) = waiting
             ($0.failure, $0.nextTry) = (nil, nil)
             $0.completeAt = Date()
         }
     }
 
     private func noteFailure(_ error: any Error) async throws {
-        let waiting = try await database.read { try SyncJournal($0).outgoingSize() }
-        changes.update {
+        try await noteWork {
             $0.phase = .failed
-            ($0.waitingBatches, $0.waitingBytes) = waiting
             $0.failure = error
+        }
+    }
+
+    private func noteWork(_ change: @Sendable (inout SyncStatus) -> Void) async throws {
+        let (waiting, new) = try await database.read { db in
+            (try SyncJournal(db).outgoingSize(), try SyncJournal(db).newMembers().count)
+        }
+        changes.update {
+            ($0.waitingBatches, $0.waitingBytes) = waiting
+            $0.newMembers = new
+            change(&$0)
         }
     }
 }

@@ -172,6 +172,7 @@ extension SyncEngine {
         guard let place, let own else { throw SyncError.notAMember }
         // It stays in the file, for a store that is put back again.
         try await keepChain(of: group)
+        if next.founder != place.member { try await requireKnownChain(of: former) }
         let (following, passed) = try await lastGroup(from: next, after: former, of: place)
         let keys = try await following.keys()
         let entries = await following.entries
@@ -201,6 +202,27 @@ extension SyncEngine {
         hasCompleted.withLock { $0 = false }
         if !isOurs { try await renew() }
         try await complete(following, by: group)
+    }
+
+    /// Checks that the members of a group know no other chain than the store shows: an admin that
+    /// was removed may have taken away the entry which says so, to lead those that did not hear of
+    /// it into a group of its own.
+    ///
+    /// - Throws: ``SyncError/withheld(_:number:)``, ``SyncError/damaged(_:_:)``; the store's errors.
+    private func requireKnownChain(of group: SyncGroup) async throws {
+        let keys = try await group.keys()
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        _ = try await snapshots.newest(of: snapshots.numbers(after: 0))
+        for member in keys.writers where member != keys.member && keys.removed[member] == nil {
+            let log = MemberLog(store: store, keys: keys, member: member)
+            for place in try await log.places().reversed() {
+                guard case .batch(let bytes, let name) = try await log.read(place),
+                    let header = try? SealedBatch(reading: bytes).header
+                else { continue }
+                try keys.requireSameChain(header, name)
+                break
+            }
+        }
     }
 
     /// Whether the group goes on in one that does not have this member.

@@ -148,12 +148,14 @@ public final class SyncEngine: Sendable {
         _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) async throws {
         let (id, member, chain) = (group.id, await group.member, await group.entries)
+        let devices = await group.state.devices.map(\.id)
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             try prepare(db)
             try journal.leave()
             try capture.setMember(member, in: db)
             try journal.setChain(chain)
+            try journal.noteMembers(devices, own: member)
             try journal.setPlace(.init(group: id, member: member, keepsRows: keepsRows))
         }
         self.group.withLock { $0 = group }
@@ -358,10 +360,12 @@ public final class SyncEngine: Sendable {
     /// - Returns: Whether there was something.
     @discardableResult
     func keepChain(of group: SyncGroup) async throws -> Bool {
-        let entries = await group.entries
+        let (entries, own) = (await group.entries, await group.member)
+        let devices = await group.state.devices.map(\.id)
         return try await database.write { db in
             let journal = SyncJournal(db)
             guard try journal.place() != nil else { return false }
+            try journal.noteMembers(devices, own: own)
             return try journal.setChain(entries)
         }
     }

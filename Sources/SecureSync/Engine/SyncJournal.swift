@@ -32,6 +32,8 @@ struct SyncJournal {
             CREATE TABLE IF NOT EXISTS securestorage_sync_former (
               name BLOB, number INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (name, number))
               WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS securestorage_sync_known (
+              member BLOB PRIMARY KEY, is_new INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_out (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_head (
@@ -106,7 +108,9 @@ struct SyncJournal {
     /// Forgets the group, and those before it, not the rows.
     func leave() throws {
         try forgetPlace()
-        try db.executeUpdate("DELETE FROM securestorage_sync_former")
+        for table in ["former", "known"] {
+            try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
+        }
     }
 
     /// Forgets the group for the one that follows it, and keeps its chain.

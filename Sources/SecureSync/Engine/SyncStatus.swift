@@ -22,6 +22,9 @@ public struct SyncStatus: Sendable {
     public internal(set) var waitingBatches = 0
     /// The size of the sealed batches that the store does not have yet, in bytes.
     public internal(set) var waitingBytes = 0
+    /// How many devices have come into the group that the app has not acknowledged yet:
+    /// ``SyncEngine/newMembers()``.
+    public internal(set) var newMembers = 0
     /// Why the last try failed; nil after one that did not.
     public internal(set) var failure: (any Error)?
     /// When it is tried again; nil if nothing has failed.

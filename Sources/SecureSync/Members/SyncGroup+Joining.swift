@@ -10,7 +10,7 @@ extension SyncGroup {
     ) async throws -> SyncGroup {
         let id = Data(RandomBytes.make(16))
         let keys = MemberKeys.random()
-        try await store.probe(under: SyncNames.chain(group: id))
+        try await store.probe(under: SyncNames.all(group: id))
         try keys.save(as: MemberKeys.name(id, keys.id), in: keyStore)
         let group = SyncGroup(id, keys, in: store, keyStore: keyStore)
         try await group.found(deviceName)

@@ -8,8 +8,9 @@ extension SyncGroup {
     struct Successor: Equatable, Sendable {
         /// The group's 16 bytes.
         var id: Data
-        /// The first entry of its chain.
+        /// The first entry of its chain, and the member of this group that has made it.
         var entry: Data
+        var founder: MemberID
     }
 
     /// The group in which this one goes on, as far as the store shows one that counts: one by an
@@ -49,7 +50,7 @@ extension SyncGroup {
         // Also that it is signed with those keys.
         var state = MembershipState()
         guard (try? state.apply(bytes)) != nil else { return nil }
-        return Successor(id: entry.group, entry: bytes)
+        return Successor(id: entry.group, entry: bytes, founder: entry.author)
     }
 
     /// Notes what may name a successor, of what the store has listed.
@@ -70,7 +71,7 @@ extension SyncGroup {
             throw SyncError.notAllowed("only an admin begins anew, or moves the group")
         }
         let next = Data(RandomBytes.make(16))
-        try await store.probe(under: SyncNames.chain(group: next))
+        try await store.probe(under: SyncNames.all(group: next))
         try memberKeys.save(as: MemberKeys.name(next, member.id), in: keyStore)
         let epoch = try EpochKey.random(1)
         let others = state.active.filter { $0.id != member.id && $0.kind != .invitation }

@@ -16,6 +16,8 @@ public import Foundation
 public protocol SyncObjectStore: Sendable {
     /// Creates an object, if nothing has its name.
     ///
+    /// A store may refuse the name of an object that was removed, as if it existed.
+    ///
     /// When the call returns, the object is durable, and every later `read` and `list`, by anyone,
     /// finds it. Of several calls with one name exactly one creates it.
     ///

@@ -98,6 +98,47 @@
                 try await store.remove([name, name + "-mark"])
             }
 
+            @Test
+            func `no role removes an entry of a chain, or takes the name of a removed object`()
+                async throws
+            {
+                let group = UUID().uuidString.lowercased().replacing("-", with: "")
+                let (entry, batch) = ("\(group)/m/1", "\(group)/d/1/1")
+                for name in [entry, batch] {
+                    try await check(store.create(name, Data("1".utf8)))
+                }
+                try await store.remove([entry, batch])
+                try await check(store.read(entry), equals: Data("1".utf8))
+                try await check(store.read(batch) == nil)
+                try await check(!store.create(batch, Data("2".utf8)))
+                try await check(store.read(batch) == nil)
+                for statement in [
+                    Statement("SELECT * FROM securestorage_removed"),
+                    Statement("DELETE FROM securestorage_removed"),
+                    Statement("INSERT INTO securestorage_removed VALUES ('test', 'x')"),
+                ] {
+                    let error = try await TestServer.failure {
+                        try await TestServer.run(TestServer.string, statement)
+                    }
+                    check(error.code, equals: "42501", "\(statement.sql)")
+                }
+                // Of another group, the name is free.
+                try await check(otherStore("other").create(batch, Data("2".utf8)))
+            }
+
+            @Test func `no mark stands where a group's objects do`() async throws {
+                let group = UUID().uuidString.lowercased().replacing("-", with: "")
+                try await store.mark("\(group)/w", Data("1".utf8))
+                for name in ["\(group)/m/1", "\(group)/s/1"] {
+                    let error = try await TestServer.failure {
+                        try await store.mark(name, Data("1".utf8))
+                    }
+                    check(error.code, equals: "42501")
+                    try await check(store.read(name) == nil)
+                }
+                try await store.remove(["\(group)/w"])
+            }
+
             @Test func `no role can replace an object`() async throws {
                 try await check(store.create(name, Data("1".utf8)))
                 for statement in [

@@ -67,7 +67,7 @@ extension InRevokedGroup {
         _ key: String, _ keys: GroupKeys, number: UInt64, after previous: Data,
         heads: [LogHead] = []
     ) throws -> SealedBatch {
-        let time: UInt64 = 1_790_000_000_000
+        let time = UInt64(Date().timeIntervalSince1970 * 1000)
         let stamp = Stamp(time: Stamp.time(milliseconds: time), member: keys.member)
         let row = RowChange(
             table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),

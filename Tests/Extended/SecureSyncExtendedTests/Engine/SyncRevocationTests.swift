@@ -109,6 +109,33 @@ struct SyncRevocationTests: InRevokedGroup {
         try check(parents(guest), equals: ["by anna", "by cleo"])
     }
 
+    @Test func `it leads nobody who has not heard of its removal into a group of its own`()
+        async throws
+    {
+        let removal = try await removeRuth()
+        try await write("by anna", by: anna)
+        try await anna.engine.syncOnce()
+        try await write("by cleo", by: cleo)
+        // For good, from a store that both of them use.
+        objects.set(removal, nil)
+        try await ruth.engine.reset()
+        let place = try await cleo.queue.read { try SyncJournal($0).place()?.group }
+        for _ in 0..<2 {
+            let error = await #expect(throws: SyncError.self) { try await cleo.engine.syncOnce() }
+            check(error, equals: .withheld(.chain, number: 8))
+        }
+        try await check(cleo.queue.read { try SyncJournal($0).place()?.group }, equals: place)
+        try check(parents(ruth), equals: [])
+        // Anna has the entry, and goes on after it.
+        try await anna.engine.reset()
+        try await settle([cleo, anna])
+        for device in [anna, cleo] {
+            try check(parents(device), equals: ["by anna", "by cleo"])
+            try await check(
+                device.engine.members().map(\.name).sorted(), equals: ["anna", "cleo"])
+        }
+    }
+
     @Test func `a batch that nobody can read keeps nobody from leaving or joining`() async throws {
         let keys = try await keys(of: ruth)
         let before = try last(of: keys)
