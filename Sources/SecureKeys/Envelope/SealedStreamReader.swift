@@ -31,12 +31,14 @@ public final class SealedStreamReader {
         with key: DataEncryptionKey, context: Data = Data(),
         from input: @escaping (Int) throws -> Data
     ) throws {
-        try self.init(with: key, context: context, lending: { _ in }, from: input)
+        try self.init(choosing: { _ in key }, context: context, lending: { _ in }, from: input)
     }
 
-    /// Like the other initialiser; `lending` receives the stream's cipher before it is used.
+    /// Like the other initialiser; `choose` returns the key for the name that the stream has, and
+    /// `lending` receives the stream's cipher before it is used.
     package init(
-        with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
+        choosing choose: (String) -> DataEncryptionKey, context: Data,
+        lending: (SealedStreamCipher) throws -> Void,
         from input: @escaping (Int) throws -> Data
     ) throws {
         self.input = input
@@ -58,6 +60,7 @@ public final class SealedStreamReader {
         var reader = ByteReader((begin[5...] + rest)[...])
         keyName = try reader.name()
         let salt = Array(try reader.take(SealedStream.saltLength))
+        let key = choose(keyName)
         // Compare bytes, not characters: the bytes are authenticated.
         guard keyName.utf8.elementsEqual(key.name.utf8) else {
             throw EnvelopeError.wrongKey(name: keyName)

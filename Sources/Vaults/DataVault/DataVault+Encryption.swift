@@ -15,7 +15,8 @@ extension DataVault {
         try withOpened { opened in
             do {
                 return try opened.encrypting {
-                    try $0.seal(data, table: "datavault", column: "encrypted", row: .text(id))
+                    try $0.present.seal(
+                        data, table: "datavault", column: "encrypted", row: .text(id))
                 }
             } catch EnvelopeError.limitReached {
                 throw DataVaultError.valueTooLarge
@@ -111,7 +112,7 @@ extension DataVault {
         _ opened: OpenedVault, to output: @escaping (Data) throws -> Void
     ) throws -> SealedStreamWriter {
         try SealedStreamWriter(
-            with: opened.encryption, context: Data(id.utf8),
+            with: opened.encryption.present, context: Data(id.utf8),
             lending: { try lend(opened, to: $0) }, to: output)
     }
 
@@ -119,7 +120,7 @@ extension DataVault {
         _ opened: OpenedVault, from input: @escaping (Int) throws -> Data
     ) throws -> SealedStreamReader {
         try SealedStreamReader(
-            with: opened.encryption, context: Data(id.utf8),
+            choosing: opened.encryption.key, context: Data(id.utf8),
             lending: { try lend(opened, to: $0) }, from: input)
     }
 

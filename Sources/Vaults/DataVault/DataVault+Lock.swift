@@ -62,7 +62,15 @@ extension DataVault {
         } catch {
             // Thrown by code that knows the reason.
             if case DataVaultError.doesNotExist = error { throw error }
-            guard !opened.values.isInPlace else { throw error }
+            guard !opened.values.isInPlace else {
+                // Another process has given the vault another key: the password is needed again.
+                guard case DataVaultError.ioReadError = error,
+                    let record = try? container.records.readyRecord(place),
+                    record.nextKeys != nil || record.keys != opened.keys
+                else { throw error }
+                drop(opened)
+                throw DataVaultError.locked
+            }
             drop(opened)
             throw absence(of: opened.incarnation)
                 ?? DataVaultError.ioReadError(cause: VaultValues.missing)
@@ -113,7 +121,7 @@ extension DataVault {
         state.withLock { _ in opened.idle.restart(at: now, limit: timeout) }
     }
 
-    private func drop(_ gone: OpenedVault) {
+    func drop(_ gone: OpenedVault) {
         state.withLock { if $0.opened === gone { $0.opened = nil } }
         gone.close()
     }

@@ -115,6 +115,11 @@ extension DataVault {
                 guard record.incarnation == opened.incarnation else {
                     throw DataVaultError.doesNotExist
                 }
+                // The key that this vault was opened with may not be its own any more.
+                guard record.nextKeys == nil else {
+                    drop(opened)
+                    throw DataVaultError.locked
+                }
                 try record.policy.check(characters)
                 if isExpired(record),
                     try container.records.isPassword(password, of: &record, place)

@@ -9,8 +9,10 @@ final class OpenedVault: @unchecked Sendable {
     let values: VaultValues
     /// The vault's key, for changing the password.
     let key: DataEncryptionKey
-    /// The key for data that the app encrypts.
-    let encryption: DataEncryptionKey
+    /// The keys for data that the app encrypts.
+    let encryption: VaultEncryptionKeys
+    /// The vault's key as it was wrapped when the vault was unlocked.
+    let keys: WrappedKeySet?
     private let lending = NSCondition()
     private var isClosed = false
     private var calls = 0
@@ -32,10 +34,9 @@ final class OpenedVault: @unchecked Sendable {
     ) throws {
         incarnation = record.incarnation
         self.key = key
-        encryption = try DataEncryptionKey(
-            name: "datavault encryption",
-            bytes: key.derivedKey(for: "datavault encryption 1"))
+        keys = record.keys
         values = try VaultValues(databasePath, key: key)
+        encryption = try values.encryptionKeys(of: key)
         // A restored database is that of another vault until its generation is stored.
         rollback =
             record.state == .creating ? [] : record.rollback(try values.generation(), at: date)
@@ -46,9 +47,9 @@ final class OpenedVault: @unchecked Sendable {
         policy.lockTimeout.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
-    /// Lends the key for data that the app encrypts; a lock waits for `body`, which makes no
+    /// Lends the keys for data that the app encrypts; a lock waits for `body`, which makes no
     /// callbacks.
-    func encrypting<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
+    func encrypting<R>(_ body: (VaultEncryptionKeys) throws -> R) throws -> R {
         try lending.withLock {
             guard !isClosed else { throw DataVaultError.locked }
             calls += 1

@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 
 /// The contents of a data vault's backup, unpacked and checked.
 struct UnpackedBackup {
-    /// The key of the vault that was backed up, with which its app may have encrypted files.
+    /// A new key for the vault: who knows that of the one that was backed up opens nothing of it.
     let key: DataEncryptionKey
     /// The policy of the vault when the backup was made.
     let policy: DataVaultPasswordPolicy
@@ -23,7 +23,7 @@ struct UnpackedBackup {
     ) throws {
         let opened = try OpenedBackup(at: backup)
         let keys = try opened.unlock(with: source)
-        guard let key = keys.dataKeys.first(where: { $0.name == VaultValues.keyName }) else {
+        guard let former = keys.dataKeys.first(where: { $0.name == VaultValues.keyName }) else {
             throw Self.otherKind
         }
         let database = BackupDatabase(workspace, keys, SecureDatabaseConfiguration())
@@ -40,10 +40,13 @@ struct UnpackedBackup {
                 throw VaultBackupError.damaged(reason: "its policy cannot be read")
             }
         }
+        let key = try DataEncryptionKey.random(name: VaultValues.keyName)
         self.key = key
         let file = workspace.url("vault")
         self.file = file
-        try database.withStore(readOnly: true, isLasting: true) { store in
+        try database.withStore(readOnly: false, isLasting: true) { store in
+            // Its app may have encrypted files with it.
+            try VaultEncryptionKeys.keep(former, in: store)
             try store.backup(to: file, key: .raw(VaultValues.databaseKey(key)), replacing: false) {
                 try progress(FileProgress($0.completed, of: $0.total, step: .copying))
             }

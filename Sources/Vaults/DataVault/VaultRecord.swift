@@ -44,6 +44,9 @@ struct VaultRecord {
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
+    /// Another key, wrapped by the password, that the database may have already; nil unless the key
+    /// is being changed, or that was interrupted.
+    var nextKeys: WrappedKeySet?
     /// The bytes in the key store, unique to this record because they are sealed with a random
     /// nonce.
     ///
@@ -65,9 +68,12 @@ struct VaultRecord {
     func destroyed(_ state: State) -> VaultRecord {
         var record = self
         record.state = state
-        record.keys = nil
+        (record.keys, record.nextKeys) = (nil, nil)
         return record
     }
+
+    /// The next key is the vault's.
+    mutating func finishRekey() { (keys, nextKeys) = (nextKeys ?? keys, nil) }
 
     /// How many more wrong passwords the vault accepts; nil without a limit.
     ///
@@ -151,6 +157,7 @@ struct VaultRecord {
         tries.writeLast(to: &writer)
         writer.integer(UInt64(bitPattern: lastDate))
         writer.integer(UInt64(bitPattern: generation))
+        writer.part(nextKeys?.bytes ?? Data())
         return Data(writer.bytes)
     }
 
@@ -186,9 +193,11 @@ struct VaultRecord {
         guard lastDate >= 0, (0..<Int64.max).contains(generation) else {
             throw EnvelopeError.damaged(reason: "the last unlock is impossible")
         }
+        let nextSet = Data(try reader.part())
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
-        guard (keys != nil) == (state == .ready) else {
+        nextKeys = nextSet.isEmpty ? nil : try WrappedKeySet(bytes: nextSet)
+        guard (keys != nil) == (state == .ready), nextKeys == nil || keys != nil else {
             throw EnvelopeError.damaged(
                 reason: "the vault's key and its state contradict each other")
         }

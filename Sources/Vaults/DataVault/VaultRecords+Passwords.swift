@@ -57,9 +57,9 @@ extension VaultRecords {
         let before = record
         record.tries.begin(at: now)
         try storeCount(&record, place)
-        let key: DataEncryptionKey
+        let unwrapped: DataEncryptionKey
         do {
-            key = try unwrap(record, with: password, place)
+            unwrapped = try unwrap(record, with: password, place)
         } catch EnvelopeError.wrongPassword, EnvelopeError.wrongKey, EnvelopeError.noSuchKey {
             guard record.isOutOfTries else {
                 // A caller that bypassed the lock may have counted the same try: then give no
@@ -79,9 +79,30 @@ extension VaultRecords {
             return try DataVaultError.reading { throw error }
         }
         record.tries = PasswordTries()
+        let key = try settled(&record, unwrapped, with: password, place) ?? unwrapped
         if upgrading { try upgrade(&record, to: source(password, place), key) }
         try storeCount(&record, place)
         return key
+    }
+
+    /// Finds out whether a change of the vault's key that was interrupted has taken effect.
+    ///
+    /// - Returns: The next key if it has; nil otherwise.
+    private func settled(
+        _ record: inout VaultRecord, _ old: DataEncryptionKey, with password: SecretBytes,
+        _ place: VaultPlace
+    ) throws -> DataEncryptionKey? {
+        guard let next = record.nextKeys else { return nil }
+        let path = place.databasePath(record.incarnation)
+        let key = try DataVaultError.reading { try next.unwrap(with: source(password, place)) }
+        if (try? VaultValues.requireKey(key, of: path)) != nil {
+            record.finishRekey()
+            return key
+        }
+        // Not given up because of an error that passes: it may be the only key.
+        try VaultValues.requireKey(old, of: path)
+        record.nextKeys = nil
+        return nil
     }
 
     /// - Throws: `DataVaultError.mustWait` while no password may be tried.
@@ -121,15 +142,21 @@ extension VaultRecords {
         _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace,
         _ key: DataEncryptionKey
     ) throws {
+        record.keys = try wrapped(key, with: password, place)
+        record.usesDefaultPassword = password.count == 0
+        record.passwordSetAt = Int64(date().timeIntervalSince1970)
+    }
+
+    func wrapped(
+        _ key: DataEncryptionKey, with password: SecretBytes, _ place: VaultPlace
+    ) throws -> WrappedKeySet {
         do {
-            record.keys = try WrappedKeySet(wrapping: key, with: source(password, place))
+            return try WrappedKeySet(wrapping: key, with: source(password, place))
         } catch EnvelopeError.limitReached {
             throw DataVaultError.outOfMemory
         } catch {
             return try DataVaultError.reading { throw error }
         }
-        record.usesDefaultPassword = password.count == 0
-        record.passwordSetAt = Int64(date().timeIntervalSince1970)
     }
 
     private func unwrap(

@@ -74,6 +74,11 @@ final class VaultValues: Sendable {
         return queue
     }
 
+    /// Checks that a key opens the database.
+    static func requireKey(_ key: DataEncryptionKey, of path: String) throws {
+        try VaultValues(path, key: key).close()
+    }
+
     deinit { close() }
 
     private static func store(
@@ -104,6 +109,26 @@ final class VaultValues: Sendable {
     func close() {
         // The block does not throw, and waits for no one that waits for this thread.
         try? queue.inDatabase { $0.close() }
+    }
+
+    // MARK: - Keys
+
+    /// Encrypts the database with another key; the one for the app's data is kept in it.
+    func rekey(from old: DataEncryptionKey, to new: DataEncryptionKey) throws {
+        try DataVaultError.writing {
+            guard file.isInPlace else { throw Self.missing }
+            try queue.inTransaction { db in
+                try VaultEncryptionKeys.keep(old, in: db)
+                return false
+            }
+            try queue.changeEncryptionKey(with: .raw(Self.databaseKey(new)))
+        }
+    }
+
+    func encryptionKeys(of key: DataEncryptionKey) throws -> VaultEncryptionKeys {
+        try DataVaultError.reading {
+            try queue.inDatabase { try VaultEncryptionKeys(of: key, in: $0) }
+        }
     }
 
     // MARK: - Generation

@@ -117,7 +117,7 @@ struct DataVaultEncryptionTests {
                 try writer.write(Data(repeating: 7, count: 3 * SealedStream.chunkLength))
                 let salt = [UInt8](header.suffix(SealedStream.saltLength))
                 let key = try vault.withOpened { opened in
-                    try opened.encryption.subkey("stream", salt: salt)
+                    try opened.encryption.present.subkey("stream", salt: salt)
                         .withUnsafeBytes { Needle($0) }
                 }
                 try check(key.countInProcess() > 0)

@@ -108,7 +108,7 @@ struct DataVaultLockTests {
                 try vault.unlock(password: "P4sSw0rD1")
                 let keys = try vault.withOpened { opened in
                     try [
-                        opened.key.material.secret(), opened.encryption.material.secret(),
+                        opened.key.material.secret(), opened.encryption.present.material.secret(),
                         opened.key.derivedKey(for: "datavault database 1"),
                     ]
                     .map { secret in secret.withUnsafeBytes { Needle($0) } }

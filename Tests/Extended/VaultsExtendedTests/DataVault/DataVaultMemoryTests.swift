@@ -124,7 +124,7 @@ import TestSupport
             _ = try vault.encrypt(Data([1]))
             return try vault.withOpened { opened in
                 try [
-                    opened.key.material.secret(), opened.encryption.material.secret(),
+                    opened.key.material.secret(), opened.encryption.present.material.secret(),
                     opened.key.derivedKey(for: "datavault database 1"),
                 ].map { $0.withUnsafeBytes { Needle($0.dropFirst(16)) } }
             }
