@@ -73,6 +73,11 @@ struct DataVaultSnippets {
         // end
         try require(sameVault === vault)
         try require(!vault.isLocked)
+        let newPassword = "4n0ther_pass"
+        // begin
+        try vault.changePassword(newPassword)
+        try vault.rekey(password: newPassword)
+        // end
         // begin
         for id in try DataVault.idsOfEarlierInstallation() {
             try DataVault.delete(id: id)
