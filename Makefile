@@ -131,10 +131,11 @@ bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a resto
 	swift build --package-path Benchmarks -c release --product MirrorFigures
 	Benchmarks/.build/release/MirrorFigures $(if $(FOLDER),--folder $(FOLDER))
 
-bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks (FOLDER=/mnt/disk)
+bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks; a group of 1,000 (FOLDER=/mnt/disk)
 	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync
 	.build/sync/release/SyncFigures $(FOLDER)
 	@folder=$$(mktemp -d) && .build/sync/release/SyncFigures batches "$$folder" 2000; rm -rf "$$folder"
+	@folder=$$(mktemp -d) && .build/sync/release/SyncFigures members "$$folder" 1000; rm -rf "$$folder"
 
 bench-join: setup ## what joining a group costs: time and memory of a device that reads all rows (ROWS=1000000)
 	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync

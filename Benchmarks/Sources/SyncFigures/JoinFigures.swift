@@ -67,8 +67,8 @@ enum JoinFigures {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    private static func open(
-        _ name: String, in folder: URL
+    static func open(
+        _ name: String, in folder: URL, _ store: (any SyncObjectStore)? = nil
     ) throws -> (SecureDatabasePool, SyncEngine) {
         let keys = try FileKeyStore(directory: folder.appendingPathComponent(name + ".keys"))
         let pool = SecureDatabasePool(url: folder.appendingPathComponent(name + ".db"))
@@ -80,7 +80,8 @@ enum JoinFigures {
         }
         var tables = SyncedTables()
         tables.add("note")
-        let store = DirectoryObjectStore(directory: folder.appendingPathComponent("store"))
+        let store =
+            store ?? DirectoryObjectStore(directory: folder.appendingPathComponent("store"))
         return (pool, try SyncEngine(pool, tables: tables, store: store, keyStore: keys))
     }
 

@@ -17,6 +17,7 @@ if CommandLine.arguments.count == 4 {
     let folder = URL(fileURLWithPath: arguments[2], isDirectory: true)
     switch arguments[1] {
     case "batches": try await JoinFigures.batches(Int(arguments[3]) ?? 10_000, in: folder)
+    case "members": try await MemberFigures.run(Int(arguments[3]) ?? 1000, in: folder)
     case "found": try await JoinFigures.found(Int(arguments[3]) ?? 0, in: folder)
     default: try await JoinFigures.join(arguments[3], in: folder)
     }

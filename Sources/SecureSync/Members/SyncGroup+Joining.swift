@@ -63,7 +63,8 @@ extension SyncGroup {
                 last = next.name
                 continue
             }
-            for entry in try await store.listAll(SyncNames.chain(group: group)) {
+            // It is one of the last ones mostly.
+            for entry in try await store.listAll(SyncNames.chain(group: group)).reversed() {
                 guard let bytes = try await store.read(entry.name),
                     let entry = try? ChainEntry(reading: bytes), entry.group == group,
                     case .add(let added, _) = entry.action, added.id == guest,
