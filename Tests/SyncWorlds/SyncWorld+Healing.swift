@@ -52,5 +52,11 @@ extension SyncWorld {
                     \(try devices.map { "\($0.name): \(try $0.journal())" }.joined(separator: "\n"))
                     """)
         }
+        // The newest snapshot has the rows that it should have.
+        let device = devices[below(devices.count)]
+        for case .damaged(_, let reason) in try await device.engine.verify().problems
+        where reason.contains("its rows") {
+            throw Broken(description: "\(device.name): \(reason)")
+        }
     }
 }

@@ -84,7 +84,7 @@ struct StoreChecking {
     /// Checks the newest snapshot that counts, and all its parts.
     mutating func checkSnapshots(
         _ keys: GroupKeys, _ adopted: AdoptedSnapshot?
-    ) async throws -> SnapshotManifest? {
+    ) async throws -> AdoptedSnapshot? {
         let snapshots = SnapshotStore(store: store, keys: keys)
         do {
             let numbers = try await snapshots.numbers(after: 0)
@@ -102,11 +102,60 @@ struct StoreChecking {
                 note(.damaged(name, "it is not the snapshot that this file has read before"))
             }
             try await check(newest.manifest.rows, keys)
-            return newest.manifest
+            return newest
         } catch let error as SyncError where !error.isTransient {
             note(error)
             return nil
         }
+    }
+
+    /// Compares the rows of the snapshot that this file has adopted with the file's.
+    ///
+    /// - Parameters:
+    ///   - snapshot: The newest, whose parts were found to be what it says.
+    ///   - writer: The name of who has made it.
+    ///   - keys: The group's.
+    ///   - capture: The file's.
+    ///   - database: The file.
+    /// - Throws: The errors of the store and of the database.
+    mutating func compareRows(
+        of snapshot: AdoptedSnapshot, by writer: String, _ keys: GroupKeys, _ capture: Capture,
+        in database: any SecureDatabaseWriter
+    ) async throws {
+        let rows = snapshot.manifest.rows
+        var comparison = try await database.read {
+            try SnapshotComparison(snapshot, capture, in: $0)
+        }
+        for index in rows.parts.indices {
+            let name = SyncNames.snapshotPart(
+                group: keys.group, rows: rows.name, part: UInt64(index + 1))
+            guard let bytes = try await store.read(name) else { return }
+            do {
+                try SnapshotPart.read(
+                    bytes, number: index + 1, of: rows, group: keys.group,
+                    key: keys.key(ofEpoch: rows.epoch)
+                ) { comparison.add($0) }
+            } catch is CBORError {
+                return
+            }
+        }
+        let read = comparison
+        let compared = try await database.read { db -> SnapshotComparison? in
+            var comparison = read
+            let journal = SyncJournal(db)
+            // What waits for a stamp has the one of the value before it.
+            guard try capture.waitingMarks(in: db) == nil, try !journal.hasPending(),
+                try journal.adopted()?.hash == snapshot.hash
+            else { return nil }
+            try comparison.compare(capture, in: db)
+            return comparison
+        }
+        guard let compared, compared.count > 0 else { return }
+        note(
+            .damaged(
+                SyncNames.snapshot(group: keys.group, number: snapshot.number),
+                "\(compared.count) of its rows, one of them in \"\(compared.table)\", are not those "
+                    + "of this file; \"\(writer)\" has made it"))
     }
 
     private mutating func check(_ rows: SnapshotManifest.Rows, _ keys: GroupKeys) async throws {

@@ -17,8 +17,8 @@ public struct SyncVerification: Sendable {
 
 extension SyncEngine {
     /// Reads all of the group that the store has to have, and checks it: the chain of members,
-    /// signatures, the order of each log, that keys open it, and the newest snapshot; also that
-    /// writes are captured here.
+    /// signatures, the order of each log, that keys open it, and the newest snapshot, whose rows
+    /// are compared with this file's; also that writes are captured here.
     ///
     /// What the store has to have is what this file knows: what it has sent, applied and adopted,
     /// and what it has read that others had applied. Changes nothing but what this member knows of
@@ -49,7 +49,13 @@ extension SyncEngine {
                 return (known, nil)
             }
             checking.note(captureProblem)
-            let newest = try await checking.checkSnapshots(keys, known.adopted)
+            let snapshot = try await checking.checkSnapshots(keys, known.adopted)
+            if let snapshot, checking.found.isSound {
+                try await checking.compareRows(
+                    of: snapshot, by: try await group.name(of: snapshot.writer), keys, capture,
+                    in: database)
+            }
+            let newest = snapshot?.manifest
             for member in keys.writers {
                 try await checking.checkLog(
                     of: member, keys, known,

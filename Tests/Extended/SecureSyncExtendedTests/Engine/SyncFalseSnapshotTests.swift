@@ -119,6 +119,74 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         for device in [cleo, guest] { try check(device.rows(), equals: anna.rows()) }
     }
 
+    private enum Rows: CaseIterable { case missing, changed, added, stamped }
+
+    /// The rows that Ruth says the group has.
+    private func rows(_ kind: Rows, _ keys: GroupKeys) async throws -> SnapshotManifest.Rows {
+        var parts: [Data] = []
+        let name = SHA256.hash(data: Data("\(kind)".utf8)).prefix(16)
+        var writer = SnapshotPart.Writer(
+            group: keys.group,
+            rows: .init(name: Data(name), epoch: keys.currentEpoch, parts: []),
+            key: try keys.key(ofEpoch: keys.currentEpoch), time: 1, schema: 0
+        ) { parts.append($0) }
+        let capture = Capture(WorldDevice.tables(.first))
+        var all = try await ruth.queue.read { db in
+            var all: [RowChange] = []
+            try capture.eachRow(in: db) { all.append($0) }
+            return all
+        }
+        let index = try require(all.firstIndex { $0.table == "parent" && $0.life.isAlive })
+        switch kind {
+        case .missing: all.remove(at: index)
+        case .changed: all[index].registers[0].values[0] = .text("false")
+        case .added:
+            all.append(all[index])
+            all[all.count - 1].key = [.text("never")]
+        case .stamped: all[index].registers[0].stamp.time += 1 << 20
+        }
+        for change in all { try writer.add(change) }
+        try writer.finish()
+        for (number, part) in parts.enumerated() {
+            let name = SyncNames.snapshotPart(
+                group: keys.group, rows: Data(name), part: UInt64(number + 1))
+            check(objects.create(name, part))
+        }
+        return writer.rows
+    }
+
+    @Test(arguments: 0..<4)
+    func `rows of a snapshot that are not the group's are found by each member, with its writer`(
+        _ number: Int
+    ) async throws {
+        for device in [anna, cleo, ruth] { try await write(device.name, by: device) }
+        try await settle([anna, cleo, ruth])
+        for device in [anna, cleo] { try await check(device.engine.verify().problems, equals: []) }
+        let forged = try await rows(Rows.allCases[number], try await keys(of: ruth))
+        let name = try await sendSnapshot { $0.rows = forged }
+        try await settle([anna, cleo])
+        for device in [anna, cleo] {
+            let problems = try await device.engine.verify().problems
+            guard case .damaged(name, let reason)? = problems.first else {
+                Issue.record("\(problems)")
+                return
+            }
+            check(problems.count, equals: 1)
+            check(reason.contains("1 of its rows, one of them in \"parent\""), "\(reason)")
+            check(reason.contains("\"ruth\" has made it"))
+        }
+        // With the rows of a device that has the right ones, the group goes on.
+        _ = try await removeRuth()
+        try await anna.engine.reset()
+        try await settle([anna, cleo])
+        let guest = try WorldDevice("dora", objects)
+        try await guest.join(cleo)
+        for device in [cleo, guest] {
+            try check(device.rows(), equals: anna.rows())
+            try await check(device.engine.verify().problems, equals: [])
+        }
+    }
+
     @Test func `a snapshot that it puts in the place of the newest one is loaded by nobody`()
         async throws
     {

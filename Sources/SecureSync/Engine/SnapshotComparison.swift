@@ -1,0 +1,150 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Compares the rows of a snapshot with those of a file that has adopted it.
+///
+/// A snapshot has no more than its writer's word for its rows, and who loads it has them from then
+/// on. Whoever has adopted it has applied all that is in it: so each of its rows is here as it is
+/// there, or as somebody has written it since.
+struct SnapshotComparison: Sendable {
+    private let manifest: SnapshotManifest
+    /// The file's tables, by their names.
+    private let tables: [String: TableShape]
+    /// Up to which time all that a member has stamped is in the snapshot, in milliseconds since
+    /// 1970.
+    private let promises: [MemberID: UInt64]
+    /// Those rows of the snapshot that were not met in the file yet.
+    private var rows: [Int: Row] = [:]
+    private var shapes: [[String]] = []
+    private var numbers: [[String]: Int] = [:]
+    /// How many rows are not as they are in the file, and the table of one of them.
+    private(set) var (count, table) = (0, "")
+
+    private enum Row {
+        /// Nothing of it was written since the floor: the columns, and a hash of each value.
+        case settled(shape: Int, [Int], table: String)
+        case written(RowChange)
+    }
+
+    init(
+        _ snapshot: AdoptedSnapshot, _ capture: Capture, in db: SecureDatabaseStore
+    ) throws {
+        manifest = snapshot.manifest
+        tables = Dictionary(
+            try capture.shapes(in: db).map { ($0.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
+        let journal = SyncJournal(db)
+        promises = Dictionary(
+            uniqueKeysWithValues: try manifest.declaration.heads.map {
+                ($0.key, try journal.promise(of: $0.key, $0.value))
+            })
+    }
+
+    /// Takes rows of the snapshot.
+    mutating func add(_ changes: [RowChange]) {
+        let floor = manifest.declaration.floor
+        for change in changes {
+            let reduced = floor.reduced(change)
+            let change = tables[change.table.sqlNameKey]?.renamed(reduced) ?? reduced
+            rows[Self.hash(of: RowPlace(change))] =
+                change.greatestStamp == .floor ? settled(change) : .written(change)
+        }
+    }
+
+    private mutating func settled(_ change: RowChange) -> Row {
+        let columns = change.registers.flatMap { $0.columns.map(\.sqlNameKey) }
+        let shape = numbers[columns] ?? shapes.count
+        if shape == shapes.count {
+            shapes.append(columns)
+            numbers[columns] = shape
+        }
+        return .settled(
+            shape: shape, change.registers.flatMap { $0.values.map(Self.hash) },
+            table: change.table)
+    }
+
+    /// Compares all that were taken with the rows of the file, of which nothing may wait for a
+    /// stamp.
+    mutating func compare(_ capture: Capture, in db: SecureDatabaseStore) throws {
+        let floor = manifest.declaration.floor
+        try capture.eachRow(in: db) { change in
+            let own = floor.reduced(change)
+            switch rows.removeValue(forKey: Self.hash(of: RowPlace(own))) {
+            case nil: if own.life.isAlive, isContained(own.life.stamp) { note(own.table) }
+            case .settled(let shape, let hashes, let table):
+                // What was written since has a stamp.
+                guard own.life.stamp == .floor else { return }
+                if !own.life.isAlive || differs(own, shapes[shape], hashes) { note(table) }
+            case .written(let theirs): if Self.isOther(own, than: theirs) { note(own.table) }
+            }
+        }
+        for row in rows.values {
+            switch row {
+            case .settled(_, _, let table): note(table)
+            case .written(let change): if change.life.isAlive { note(change.table) }
+            }
+        }
+        rows = [:]
+    }
+
+    private func isContained(_ stamp: Stamp) -> Bool {
+        stamp == .floor || stamp.milliseconds <= promises[stamp.member] ?? 0
+    }
+
+    private func differs(_ own: RowChange, _ columns: [String], _ hashes: [Int]) -> Bool {
+        var settled: [String: SQLiteValue] = [:]
+        for register in own.registers where register.stamp == .floor {
+            for (column, value) in zip(register.columns, register.values) {
+                settled[column.sqlNameKey] = value
+            }
+        }
+        return zip(columns, hashes).contains { column, hash in
+            settled[column].map { Self.hash($0) != hash } ?? false
+        }
+    }
+
+    private mutating func note(_ table: String) {
+        count += 1
+        self.table = table
+    }
+
+    /// Whether a row is neither the snapshot's nor a later one.
+    private static func isOther(_ own: RowChange, than theirs: RowChange) -> Bool {
+        guard own.life.stamp == theirs.life.stamp else {
+            return own.life.stamp < theirs.life.stamp
+        }
+        guard own.life.isAlive, theirs.life.isAlive else {
+            return own.life.isAlive != theirs.life.isAlive
+        }
+        var known: [String: (stamp: Stamp, value: SQLiteValue)] = [:]
+        for register in own.registers {
+            for (column, value) in zip(register.columns, register.values) {
+                known[column.sqlNameKey] = (register.stamp, value)
+            }
+        }
+        return theirs.registers.contains { register in
+            zip(register.columns, register.values).contains { column, value in
+                guard let (stamp, ownValue) = known[column.sqlNameKey] else { return false }
+                return stamp < register.stamp
+                    || stamp == register.stamp && !ownValue.isIdentical(to: value)
+            }
+        }
+    }
+
+    private static func hash(of place: RowPlace) -> Int {
+        var hasher = Hasher()
+        hasher.combine(place)
+        return hasher.finalize()
+    }
+
+    private static func hash(_ value: SQLiteValue) -> Int {
+        var hasher = Hasher()
+        switch value {
+        case .null: hasher.combine(0)
+        case .integer(let number): hasher.combine(number)
+        case .real(let number): hasher.combine(number.bitPattern)
+        case .text(let text): hasher.combine(ExactName(text: text))
+        case .blob(let bytes): hasher.combine(bytes)
+        }
+        return hasher.finalize()
+    }
+}
