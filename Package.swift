@@ -262,8 +262,11 @@ let coreTests: [Target] = [
             "SyncS3", "SyncTestKit", "TestSupport", "Vaults",
             .product(name: "Crypto", package: "swift-crypto"),
         ],
-        exclude: ["S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py"],
-        resources: [.copy("Vectors/batches.json")],
+        exclude: [
+            "S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py",
+            "Vectors/signatures.py",
+        ],
+        resources: [.copy("Vectors/batches.json"), .copy("Vectors/signatures.json")],
         swiftSettings: swiftSettings),
 ]
 
