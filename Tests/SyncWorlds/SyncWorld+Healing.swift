@@ -24,6 +24,9 @@ extension SyncWorld {
                         if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
                         return true
                     }
+                } catch SyncError.keysReplaced where isPerhapsGone(device) {
+                    try await joinAgain(device)
+                    isQuiet = false
                 } catch SyncError.notAMember where isPerhapsGone(device) {
                     drop(device)
                     isQuiet = false

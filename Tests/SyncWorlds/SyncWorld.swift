@@ -149,12 +149,32 @@ struct SyncWorld {
             log.append("\(device.name): \(reason)")
         } catch let error as SyncError where hasEdges && error.mayPassInWorld {
             log.append("\(device.name): \(error)")
+        } catch SyncError.keysReplaced where isPerhapsGone(device) {
+            // Its other copy has replaced them before this one was a member of its own.
+            try await joinAgain(device)
         } catch SyncError.notAMember where isPerhapsGone(device) {
             // Its other copy was removed before this one was a member of its own.
             log.append("\(device.name): is removed")
             drop(device)
         }
         return false
+    }
+
+    /// Lets a copy join whose keys its other copy has replaced, as a person would.
+    mutating func joinAgain(_ device: WorldDevice) async throws {
+        let others = devices.filter { $0 !== device }
+        // Without a device that has the group's keys there is no group any more.
+        guard !others.isEmpty else { return drop(device) }
+        let host = others[below(others.count)]
+        do {
+            let code = try await host.engine.invite(.once, role: .admin)
+            try await device.engine.join(code, deviceName: device.name, localRows: .keep)
+            log.append("\(device.name): joins again")
+        } catch is WorldStore.Killed {
+            for device in [host, device] { try device.killAndReopen() }
+        } catch let error as SyncError where error == .keysReplaced || mayFail(error) {
+            log.append("\(device.name): joins not again: \(error)")
+        }
     }
 
     private mutating func noteSynced(_ device: WorldDevice) {
@@ -211,6 +231,8 @@ struct SyncWorld {
                 try device.killAndReopen()
             } catch let error as SyncError where error.isTransient {
                 log.append("\(device.name): \(error)")
+            } catch SyncError.keysReplaced where isPerhapsGone(device) {
+                log.append("\(device.name): its keys were replaced")
             } catch SyncError.notAMember where isPerhapsGone(device) {
                 drop(device)
             } catch SyncError.notAllowed(let reason) {
@@ -287,7 +309,8 @@ struct SyncWorld {
     /// Whether a change of the group may fail so.
     private func mayFail(_ error: SyncError) -> Bool {
         if hasEdges, case .unsuitableTable = error { return true }
-        return error.isTransient || error == .notAMember || hasEdges && error.mayPassInWorld
+        return error.isTransient || error == .notAMember || error == .keysReplaced
+            || hasEdges && error.mayPassInWorld
     }
 
     private mutating func rotate(_ device: WorldDevice) async throws {

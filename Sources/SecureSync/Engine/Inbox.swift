@@ -65,8 +65,8 @@ struct Inbox {
         var hasMoved = true
         while hasMoved {
             hasMoved = false
-            if try await adoptNext() { hasMoved = true }
             let before = limits
+            if try await adoptNext() { hasMoved = true }
             for member in logs.keys.sorted() {
                 do {
                     while try await applyNext(of: member) { hasMoved = true }
@@ -75,8 +75,11 @@ struct Inbox {
                     logs[member] = nil
                 }
             }
-            // More of a log counts than was known when it was its turn.
-            if limits != before { hasMoved = true }
+            // More of a log counts than was known when it was listed.
+            for member in limits.keys.sorted() where limits[member] != before[member] {
+                hasMoved = true
+                try await listLog(member)
+            }
         }
         try await findWithheld()
         // The beginning of a transaction whose end is not there yet says nothing; its writer may
@@ -156,13 +159,19 @@ struct Inbox {
         for (head, mention) in found {
             limits[head.member] = limit(of: head.member, declaration, mention)
             guard logs[head.member] == nil else { continue }
-            var log = LogReader(head, store, keys)
-            do {
-                try await list(&log)
-                logs[head.member] = log
-            } catch let error as SyncError where !error.isTransient {
-                outcome.failures.append(error)
-            }
+            logs[head.member] = LogReader(head, store, keys)
+            try await listLog(head.member)
+        }
+    }
+
+    private mutating func listLog(_ member: MemberID) async throws {
+        guard var log = logs[member] else { return }
+        do {
+            try await list(&log)
+            logs[member] = log
+        } catch let error as SyncError where !error.isTransient {
+            outcome.failures.append(error)
+            logs[member] = nil
         }
     }
 

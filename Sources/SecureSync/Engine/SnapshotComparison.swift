@@ -27,14 +27,16 @@ struct SnapshotComparison: Sendable {
     }
 
     init(
-        _ snapshot: AdoptedSnapshot, _ capture: Capture, in db: SecureDatabaseStore
+        _ snapshot: AdoptedSnapshot, _ keys: GroupKeys, _ capture: Capture,
+        in db: SecureDatabaseStore
     ) throws {
         manifest = snapshot.manifest
         tables = Dictionary(
             try capture.shapes(in: db).map { ($0.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         let journal = SyncJournal(db)
+        let written = manifest.declaration.heads.filter { keys.writesAlone($0.key) }
         promises = Dictionary(
-            uniqueKeysWithValues: try manifest.declaration.heads.map {
+            uniqueKeysWithValues: try written.map {
                 ($0.key, try journal.promise(of: $0.key, $0.value))
             })
     }
@@ -45,6 +47,9 @@ struct SnapshotComparison: Sendable {
         for change in changes {
             let reduced = floor.reduced(change)
             let change = tables[change.table.sqlNameKey]?.renamed(reduced) ?? reduced
+            // That the row has ended is known to all, and was forgotten.
+            guard change.life.isAlive || change.life.stamp > .floor else { continue }
+            if Self.mayExpire(change) { continue }
             rows[Self.hash(of: RowPlace(change))] =
                 change.greatestStamp == .floor ? settled(change) : .written(change)
         }
@@ -69,7 +74,10 @@ struct SnapshotComparison: Sendable {
         try capture.eachRow(in: db) { change in
             let own = floor.reduced(change)
             switch rows.removeValue(forKey: Self.hash(of: RowPlace(own))) {
-            case nil: if own.life.isAlive, isContained(own.life.stamp) { note(own.table) }
+            case nil:
+                if own.life.isAlive, isContained(own.life.stamp), !Self.mayExpire(own) {
+                    note(own.table)
+                }
             case .settled(let shape, let hashes, let table):
                 // What was written since has a stamp.
                 guard own.life.stamp == .floor else { return }
@@ -84,6 +92,14 @@ struct SnapshotComparison: Sendable {
             }
         }
         rows = [:]
+    }
+
+    /// Whether it is a value that leaves each file at another time.
+    private static func mayExpire(_ change: RowChange) -> Bool {
+        guard KeyValueStoreName.store(ofTable: change.table) != nil else { return false }
+        return change.registers.contains { register in
+            zip(register.columns, register.values).contains { $0 == "expires" && $1 != .null }
+        }
     }
 
     private func isContained(_ stamp: Stamp) -> Bool {

@@ -75,6 +75,8 @@ struct SnapshotStore: Sendable {
             keys.void.insert(name, size: bytes.count)
             return nil
         } catch let error as CBORError {
+            // A member without the group's keys cannot read any.
+            _ = try keys.currentKey()
             throw SyncError.damaged(name, error.reason)
         }
     }

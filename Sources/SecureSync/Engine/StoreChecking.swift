@@ -124,7 +124,7 @@ struct StoreChecking {
     ) async throws {
         let rows = snapshot.manifest.rows
         var comparison = try await database.read {
-            try SnapshotComparison(snapshot, capture, in: $0)
+            try SnapshotComparison(snapshot, keys, capture, in: $0)
         }
         for index in rows.parts.indices {
             let name = SyncNames.snapshotPart(

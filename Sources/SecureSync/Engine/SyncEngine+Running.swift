@@ -66,6 +66,7 @@ extension SyncEngine {
                     keys.void.forget(hasFailed: true)
                     throw failure
                 }
+                try await renewIfDue(group, report)
                 return report
             } catch is GroupKeys.Outdated {
                 // A snapshot of an unknown member is void only if the chain still does not name it.
@@ -106,12 +107,20 @@ extension SyncEngine {
     /// Only if it has written something: whoever rotates trusts that the store shows the whole
     /// chain, and a member that only reads has no need to.
     private func rotateIfDue(_ group: SyncGroup) async throws {
+        guard try await group.needsRotation, try await waitingMarks() != nil else { return }
+        try await group.rotateIfNeeded()
+    }
+
+    /// Replaces this device's keys, and the group's, if they are old.
+    ///
+    /// After a round that has sent something and has found no other copy of this file: a copy that
+    /// is behind would take the keys from the one that goes on.
+    private func renewIfDue(_ group: SyncGroup, _ report: SyncReport) async throws {
         let interval = rotation.withLock { $0 }.map { UInt64($0 / .milliseconds(1)) }
-        let hasOldKeys = await group.hasOldKeys(interval)
-        let needsRotation = try await group.needsRotation
-        guard hasOldKeys || needsRotation, try await waitingMarks() != nil else { return }
-        if hasOldKeys { try await group.renewKeys(asksForKey: false) }
+        guard report.sentBatches > 0, await group.hasOldKeys(interval) else { return }
+        try await group.renewKeys(asksForKey: false)
         try await group.rotateIfNeeded(every: interval)
+        try await keepChain(of: group)
     }
 
     /// Adds to `report` what was done, also if the round ends with an error.

@@ -234,8 +234,8 @@ extension SyncEngine {
             let place = try await database.read({ try SyncJournal($0).place() })
         else { return false }
         do {
-            _ = try await lastGroup(from: next, after: group, of: place)
-            return false
+            let (last, _) = try await lastGroup(from: next, after: group, of: place)
+            return try await last.areKeysReplaced
         } catch SyncError.notAMember {
             return true
         } catch SyncError.store(code: SyncGroup.unknownMember, _, _) {

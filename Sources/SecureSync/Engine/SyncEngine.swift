@@ -131,12 +131,14 @@ public final class SyncEngine: Sendable {
     }
 
     /// A file that was removed from its group, or that the group has left behind, or that has no
-    /// keys for it any more, may enter another one, or the same again.
+    /// keys for it any more, or old ones, may enter another one, or the same again.
     private func requireNoGroup() async throws {
         guard try isMember else { return }
         do {
             let group = try await currentGroup()
-            guard await group.isActive, try await !isLeftBehind(by: group) else { return }
+            guard await group.isActive, try await !isLeftBehind(by: group),
+                try await !group.areKeysReplaced
+            else { return }
         } catch KeyStoreError.notFound {
             return
         }

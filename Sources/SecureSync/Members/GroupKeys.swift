@@ -111,6 +111,15 @@ package struct GroupKeys: Sendable {
         }
     }
 
+    /// Whether all that a member has written is in its own log: other logs begin with what their
+    /// files bring along from a group before, or from the member that they were.
+    func writesAlone(_ member: MemberID) -> Bool {
+        state.formers.isEmpty
+            && !state.everyone.contains {
+                state.origin(of: $0.id).map { $0.isFork && $0.author == member } ?? false
+            }
+    }
+
     /// Whether this member has founded the group.
     package var isFounder: Bool { state.everyone.first?.id == member }
 

@@ -64,6 +64,9 @@ extension SyncGroup {
         }
     }
 
+    /// Whether others know other keys of this member than this device has.
+    var areKeysReplaced: Bool { get throws { try !hasOwnKeys(memberKeys) } }
+
     /// Whether a member's keys are those that the chain says.
     private func hasOwnKeys(_ keys: MemberKeys) throws -> Bool {
         guard let known = state.member(keys.id)?.keys else { return true }

@@ -179,9 +179,12 @@ extension SyncGroup {
         if now.member(member)?.kind == .device {
             try keys.save(as: MemberKeys.name(successor.id, member), in: keyStore)
         }
-        await group.become(keys)
+        try await group.become(keys)
         return group
     }
 
-    private func become(_ keys: MemberKeys) { (member, memberKeys) = (keys.id, keys) }
+    private func become(_ keys: MemberKeys) throws {
+        (member, memberKeys) = (keys.id, keys)
+        try adoptRenewedKeys()
+    }
 }

@@ -105,11 +105,13 @@ struct SyncRotationTests {
         try check(keys(of: ben).publicKeys == stolen[1].publicKeys)
         _ = try await epochOfNextBatch(ben)
         try check(keys(of: ben).publicKeys != stolen[1].publicKeys)
+        // After what is written now.
+        _ = try await epochOfNextBatch(anna)
+        for device in [anna, ben] { device.engine.rotateKey(every: nil) }
         let next = try await epochOfNextBatch(anna)
         check(next > epoch)
         for keys in stolen { try check(newestEpoch(keys) < next) }
         try await check(epochOfNextBatch(ben), equals: next)
-        anna.engine.rotateKey(every: nil)
         try await Task.sleep(for: .milliseconds(30))
         try await check(epochOfNextBatch(anna), equals: next)
     }
