@@ -82,24 +82,24 @@ final class WorldDevice {
         (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
     }
 
-    /// A copy of another device's file, on the same machine.
+    /// A copy of another device's file, on the same machine unless there is another key store.
     ///
     /// With `objects` it is the device itself, in another future.
     init(
         copyOf other: WorldDevice, _ name: String, in objects: WorldObjects? = nil,
-        policy: SnapshotPolicy? = nil
+        keyStore: InMemoryKeyStore? = nil, policy: SnapshotPolicy? = nil
     ) throws {
         self.name = name
         version = other.version
         clockOffset = other.clockOffset
         self.policy = policy ?? other.policy
         store = WorldStore(objects ?? other.store.all)
-        keyStore = other.keyStore
+        self.keyStore = keyStore ?? other.keyStore
         database = try other.database.copiedFiles()
         isOriginal = false
         hasForeignWrites = other.hasForeignWrites
         (queue, engine) = try Self.open(
-            database, version, store, keyStore, clockOffset, self.policy)
+            database, version, store, self.keyStore, clockOffset, self.policy)
     }
 
     private static func open(

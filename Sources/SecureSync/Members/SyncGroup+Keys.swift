@@ -68,7 +68,7 @@ extension SyncGroup {
     var areKeysReplaced: Bool { get throws { try !hasOwnKeys(memberKeys) } }
 
     /// Whether a member's keys are those that the chain says.
-    private func hasOwnKeys(_ keys: MemberKeys) throws -> Bool {
+    func hasOwnKeys(_ keys: MemberKeys) throws -> Bool {
         guard let known = state.member(keys.id)?.keys else { return true }
         let own = try keys.publicKeys
         // A system that lacks an algorithm may be updated.
@@ -96,7 +96,7 @@ extension SyncGroup {
         try adoptRenewedKeys()
     }
 
-    private static let nextSuffix = "-next"
+    static let nextSuffix = "-next"
 
     /// Takes up other keys of this member if the chain has them.
     func adoptRenewedKeys() throws {

@@ -172,15 +172,29 @@ extension SyncGroup {
                 message: "who began the group anew did not know this member, and no other one has "
                     + "added it yet; wait, or join again", isTransient: true)
         }
-        // A code's keys are in no key store.
-        let keys =
-            member == memberKeys.id
-            ? memberKeys : try MemberKeys(named: MemberKeys.name(id, member), in: keyStore)
+        let keys = try await keys(of: member, in: group)
         if now.member(member)?.kind == .device {
             try keys.save(as: MemberKeys.name(successor.id, member), in: keyStore)
         }
         try await group.become(keys)
         return group
+    }
+
+    /// This device's keys of a member, as a group that follows knows them.
+    ///
+    /// Another engine of this device may have replaced them, and the store may not show that here.
+    private func keys(of member: MemberID, in next: SyncGroup) async throws -> MemberKeys {
+        let name = MemberKeys.name(id, member)
+        // A code's keys are in no key store.
+        var all = member == memberKeys.id ? [memberKeys] : []
+        for name in [MemberKeys.name(next.id, member), name, name + Self.nextSuffix] {
+            do { all.append(try MemberKeys(named: name, in: keyStore)) } catch KeyStoreError
+                .notFound
+            {}
+        }
+        for keys in all where try await next.hasOwnKeys(keys) { return keys }
+        guard let keys = all.first else { throw KeyStoreError.notFound(name: name) }
+        return keys
     }
 
     private func become(_ keys: MemberKeys) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import SecureKeys
 import SecureStorage
 import SecureStoragePlatform
 import TestSupport
@@ -114,5 +115,28 @@ struct SyncRotationTests {
         try await check(epochOfNextBatch(ben), equals: next)
         try await Task.sleep(for: .milliseconds(30))
         try await check(epochOfNextBatch(anna), equals: next)
+    }
+
+    @Test func `a device whose keys its copy has replaced says so, and joins again with its rows`()
+        async throws
+    {
+        let (anna, ben) = try await pair(.writer)
+        let keys = InMemoryKeyStore()
+        for name in try ben.keyStore.names() {
+            try keys.insert(try ben.keyStore.read(name), forName: name)
+        }
+        let copy = try WorldDevice(copyOf: ben, "copy", keyStore: keys)
+        try await ben.write("INSERT INTO parent VALUES ('unsent', 'ben', NULL)")
+        try await copy.engine.rotateKey()
+        for device in [copy, anna] {
+            try await device.write("INSERT INTO parent VALUES ('\(device.name)', 'x', NULL)")
+            try await device.engine.syncOnce()
+        }
+        await #expect(throws: SyncError.keysReplaced) { try await ben.engine.syncOnce() }
+        try await ben.engine.join(
+            try await anna.engine.invite(.once), deviceName: "ben", localRows: .keep)
+        for _ in 0..<3 { for device in [ben, anna, copy] { try await device.engine.syncOnce() } }
+        for device in [ben, copy] { try check(device.rows(), equals: anna.rows()) }
+        try check(anna.rows().contains { $0.contains("'unsent'") })
     }
 }
