@@ -64,8 +64,7 @@ examples: setup ## the examples with their tests, a package of its own (FILTER=T
 	Scripts/run-tests --package-path Examples $(if $(SKIP_BUILD),--skip-build) $(if $(FILTER),--filter '$(FILTER)')
 
 test-traits: setup # part of test-all: metrics, traces, PostgreSQL and S3, which compile all modules again
-	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests \
-		$(if $(SKIP_BUILD),--skip-build)
+	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)

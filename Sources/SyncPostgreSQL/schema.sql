@@ -56,40 +56,41 @@ CREATE TABLE IF NOT EXISTS securestorage_mark (
     PRIMARY KEY (grp, name)
 ) WITH (fillfactor = 50);
 
--- Names of groups' objects that were removed. They stay taken: otherwise a device that was removed from
--- a group, and still has its role, could put another object under the name of one that it deletes.
-CREATE TABLE IF NOT EXISTS securestorage_removed (
+-- Names that groups' objects have, or had. They stay taken: otherwise a device that was removed from a
+-- group, and still has its role, could put another object under the name of one that it deletes. About
+-- 120 bytes for each object that there ever was.
+CREATE TABLE IF NOT EXISTS securestorage_name (
     grp text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     PRIMARY KEY (grp, name)
 );
 
--- As the owner, who may write what clients may not see.
-CREATE OR REPLACE FUNCTION securestorage_keep_name() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $$
+-- Its function runs as the owner, who may write what clients may not see. So it names the table with
+-- its schema, and looks into no schema where a client could put another one.
+DO $$
 BEGIN
-    INSERT INTO securestorage_removed (grp, name) VALUES (OLD.grp, OLD.name) ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION securestorage_refuse_name() RETURNS trigger LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-    IF EXISTS (SELECT FROM securestorage_removed r WHERE r.grp = NEW.grp AND r.name = NEW.name) THEN
-        RETURN NULL; -- as for a name that exists
-    END IF;
-    RETURN NEW;
+    EXECUTE format($sql$
+        CREATE OR REPLACE FUNCTION securestorage_take_name() RETURNS trigger LANGUAGE plpgsql
+            SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+        BEGIN
+            INSERT INTO %1$I.securestorage_name (grp, name) VALUES (NEW.grp, NEW.name)
+                ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN
+                RETURN NULL; -- as for a name that exists
+            END IF;
+            RETURN NEW;
+        END
+        $body$ $sql$, current_schema());
 END
 $$;
 
 -- A group's objects: 32 hexadecimal digits, a letter for their kind, and more.
-DROP TRIGGER IF EXISTS securestorage_keep_name ON securestorage_object;
-CREATE TRIGGER securestorage_keep_name AFTER DELETE ON securestorage_object FOR EACH ROW
-    WHEN (OLD.name ~ '^[0-9a-f]{32}/[a-z]/') EXECUTE FUNCTION securestorage_keep_name();
-DROP TRIGGER IF EXISTS securestorage_refuse_name ON securestorage_object;
-CREATE TRIGGER securestorage_refuse_name BEFORE INSERT ON securestorage_object FOR EACH ROW
-    WHEN (NEW.name ~ '^[0-9a-f]{32}/[a-z]/') EXECUTE FUNCTION securestorage_refuse_name();
+INSERT INTO securestorage_name (grp, name)
+    SELECT grp, name FROM securestorage_object WHERE name ~ '^[0-9a-f]{32}/[a-z]/'
+    ON CONFLICT DO NOTHING;
+DROP TRIGGER IF EXISTS securestorage_take_name ON securestorage_object;
+CREATE TRIGGER securestorage_take_name BEFORE INSERT ON securestorage_object FOR EACH ROW
+    WHEN (NEW.name ~ '^[0-9a-f]{32}/[a-z]/') EXECUTE FUNCTION securestorage_take_name();
 
 -- Ciphertext does not become smaller by compression.
 ALTER TABLE securestorage_object ALTER COLUMN bytes SET STORAGE EXTERNAL;
@@ -126,10 +127,9 @@ CREATE POLICY securestorage_place ON securestorage_mark AS RESTRICTIVE
 
 -- No UPDATE of objects: not even a client that was taken over can replace one of a group under its
 -- name. The time of creation is the server's, since no client may write it.
-REVOKE ALL ON securestorage_member, securestorage_object, securestorage_mark, securestorage_removed
+REVOKE ALL ON securestorage_member, securestorage_object, securestorage_mark, securestorage_name
     FROM PUBLIC, securestorage_client;
-REVOKE ALL ON FUNCTION securestorage_keep_name(), securestorage_refuse_name()
-    FROM PUBLIC, securestorage_client;
+REVOKE ALL ON FUNCTION securestorage_take_name() FROM PUBLIC, securestorage_client;
 GRANT SELECT ON securestorage_member TO securestorage_client;
 GRANT SELECT, INSERT (grp, name, bytes), DELETE ON securestorage_object TO securestorage_client;
 GRANT SELECT, INSERT (grp, name, bytes), UPDATE (bytes, version), DELETE ON securestorage_mark

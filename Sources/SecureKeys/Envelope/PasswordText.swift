@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// The text of a password, in the form of which two spellings are one.
+/// The text of a password, normalised so that two spellings are one.
 package enum PasswordText {
     private static let label = Array("SecureStorage password 1".utf8)
 

@@ -37,7 +37,7 @@ public struct WrappedKey: Sendable, Equatable {
     /// The nonce, the wrapped key and the tag.
     let box: Data
 
-    /// By which who has the wrapping key recognises it.
+    /// Lets a holder of the wrapping key recognise it.
     let commitment: Data
 
     static let boxLength = AESGCM.overhead + KeyMaterial.length

@@ -6,8 +6,18 @@ extension Capture {
     /// Sets the member whose name stamps get from now on.
     package func setMember(_ id: MemberID, in db: SecureDatabaseStore) throws {
         let number = try MemberNumbers(in: db).number(of: id)
+        // What another member has promised is not promised by this one: its clock may have been
+        // wrong.
         try db.executeUpdate(
-            "UPDATE main.securestorage_sync_state SET member = ?", values: [number])
+            """
+            UPDATE main.securestorage_sync_state
+            SET promised = CASE WHEN member IS ?1 THEN promised ELSE 0 END, member = ?1
+            """, values: [number])
+    }
+
+    /// Forgets the floor, since the file enters another group; in a write transaction.
+    func forgetFloor(in db: SecureDatabaseStore) throws {
+        try db.executeUpdate("UPDATE main.securestorage_sync_state SET floor = 0")
     }
 
     /// Returns nil before ``setMember(_:in:)``.

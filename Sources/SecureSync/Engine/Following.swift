@@ -65,7 +65,7 @@ extension SnapshotLoading {
         try capture.forget(through: floor, in: db)
         var rest = ChangedRows(try capture.clockedRows(in: db).map(floor.reduced))
         let last = Stamp.time(milliseconds: known) | 0xffff
-        try read(snapshot.manifest, files, in: db) { changes in
+        try read(snapshot, files, in: db) { changes in
             for change in changes { rest.remove(change) }
             _ = try capture.apply(changes, in: db) {
                 $0.stamp.member == place.member && $0.stamp.time > last

@@ -249,7 +249,7 @@ struct Inbox {
             // Another process may have applied it.
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
             try StampRules(capture, in: db).check(
-                next, of: member, after: journal.promise(of: member, before.number), name)
+                next, of: member, after: journal.ownPromise(of: member, before.number), name)
             try Outbox.seal(keys, capture, in: db)
             let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
             let report = try capture.apply(next.changes.map(floor.reduced), in: db)

@@ -45,8 +45,9 @@ struct SnapshotComparison: Sendable {
     mutating func add(_ changes: [RowChange]) {
         let floor = manifest.declaration.floor
         for change in changes {
-            let reduced = floor.reduced(change)
-            let change = tables[change.table.sqlNameKey]?.renamed(reduced) ?? reduced
+            // Of a table that this version of the app does not sync, the file has no rows.
+            guard let table = tables[change.table.sqlNameKey] else { continue }
+            let change = table.renamed(floor.reduced(change))
             // That the row has ended is known to all, and was forgotten.
             guard change.life.isAlive || change.life.stamp > .floor else { continue }
             if Self.mayExpire(change) { continue }

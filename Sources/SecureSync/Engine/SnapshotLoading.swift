@@ -99,7 +99,7 @@ struct SnapshotLoading: Sendable {
         let known = try journal.promise(
             of: place.member, manifest.declaration.heads[place.member, default: 0])
         let last = Stamp.time(milliseconds: known) | 0xffff
-        try read(manifest, files, in: db) { changes in
+        try read(snapshot, files, in: db) { changes in
             _ = try capture.apply(changes, in: db) {
                 $0.stamp.member == place.member && $0.stamp.time > last
             }
@@ -134,7 +134,7 @@ struct SnapshotLoading: Sendable {
         try journal.removeAllOutgoing()
         try journal.setLogs(of: snapshot.manifest)
         try capture.forget(through: declaration.floor, in: db)
-        try read(snapshot.manifest, files, in: db) { _ = try capture.apply($0, in: db) }
+        try read(snapshot, files, in: db) { _ = try capture.apply($0, in: db) }
 
         let known = try KnownRows(capture, in: db)
         for change in (waiting + marked).compactMap(\.lost).map(known.renamed) {
@@ -171,11 +171,12 @@ struct SnapshotLoading: Sendable {
     }
 
     func read(
-        _ manifest: SnapshotManifest, _ files: [URL], in db: SecureDatabaseStore,
+        _ snapshot: AdoptedSnapshot, _ files: [URL], in db: SecureDatabaseStore,
         _ body: ([RowChange]) throws -> Void
     ) throws {
-        let floor = manifest.declaration.floor
+        let (manifest, floor) = (snapshot.manifest, snapshot.manifest.declaration.floor)
         let rules = try StampRules(capture, in: db)
+        try rules.check(ofSnapshot: [floor.time], by: snapshot.writer)
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
                 group: keys.group, rows: manifest.rows.name, part: UInt64(index + 1))
@@ -184,7 +185,8 @@ struct SnapshotLoading: Sendable {
                     try Data(contentsOf: file), number: index + 1, of: manifest.rows,
                     group: keys.group, key: keys.key(ofEpoch: manifest.rows.epoch)
                 ) {
-                    try rules.check(ofSnapshot: $0)
+                    try rules.check(
+                        ofSnapshot: $0.lazy.map(\.greatestStamp.milliseconds), by: snapshot.writer)
                     try body($0.map(floor.reduced))
                 }
             } catch let error as CBORError {

@@ -43,14 +43,17 @@ struct StampRules {
         }
     }
 
-    /// Checks rows of a snapshot, whose writer has taken what was up to a month ahead of its clock.
+    /// Checks rows of a snapshot, whose writer has taken what was up to a month ahead of its clock,
+    /// and the floor of one.
     ///
-    /// - Throws: `CBORError`.
-    func check(ofSnapshot changes: [RowChange]) throws {
-        guard changes.allSatisfy({ $0.greatestStamp.milliseconds <= latest + mostAhead })
-        else { throw CBORError("a row is from more than two months in the future") }
+    /// - Throws: ``SyncError/clockIsAhead(_:until:)``.
+    func check(ofSnapshot times: some Sequence<UInt64>, by writer: MemberID) throws {
+        let greatest = times.max() ?? 0
+        guard greatest > latest + mostAhead else { return }
+        let until = Double(greatest - 2 * mostAhead) / 1000
+        throw SyncError.clockIsAhead(
+            SyncLog(writer), until: Date(timeIntervalSince1970: until))
     }
-
 }
 
 extension RowChange {

@@ -136,6 +136,7 @@ public final class SyncEngine: Sendable {
         guard try isMember else { return }
         do {
             let group = try await currentGroup()
+            try? await group.refresh()
             guard await group.isActive, try await !isLeftBehind(by: group),
                 try await !group.areKeysReplaced
             else { return }
@@ -155,6 +156,7 @@ public final class SyncEngine: Sendable {
             let journal = SyncJournal(db)
             try prepare(db)
             try journal.leave()
+            try capture.forgetFloor(in: db)
             try capture.setMember(member, in: db)
             try journal.setChain(chain)
             try journal.noteMembers(devices, own: member)

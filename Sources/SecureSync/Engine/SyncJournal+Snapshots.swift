@@ -87,6 +87,7 @@ extension SyncJournal {
                 INSERT INTO securestorage_sync_log (member, number, hash, time, promise)
                 VALUES (?1, ?2, x'', ?3, ?3)
                 ON CONFLICT (member, number) DO UPDATE SET time = ?3, promise = ?3
+                WHERE length(hash) = 0
                 """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
         }
     }
@@ -151,6 +152,15 @@ extension SyncJournal {
             forQuery:
                 "SELECT max(promise) FROM securestorage_sync_log WHERE member = ? AND number <= ?",
             values: [member.bytes, Int64(number)]) ?? 0
+    }
+
+    /// As ``promise(of:_:)``, by what this file has read itself: a snapshot may say what is not so.
+    func ownPromise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
+        try db.uint64(
+            forQuery: """
+                SELECT max(promise) FROM securestorage_sync_log
+                WHERE member = ? AND number <= ? AND length(hash) > 0
+                """, values: [member.bytes, Int64(number)]) ?? 0
     }
 
     /// How many batches, and bytes of them, are in the logs after a snapshot.

@@ -120,6 +120,9 @@ package struct GroupKeys: Sendable {
             }
     }
 
+    /// The number of the chain's last entry.
+    var lastEntry: UInt64 { state.lastEntry }
+
     /// Whether this member has founded the group.
     package var isFounder: Bool { state.everyone.first?.id == member }
 

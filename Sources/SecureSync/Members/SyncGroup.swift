@@ -19,7 +19,7 @@ package actor SyncGroup {
     var epochKeys: [UInt64: EpochKey] = [:]
     /// The hash of the chain with which they were opened.
     var keysChain = Data()
-    /// The newest secret of the tree that was opened.
+    /// The secret of the tree that was opened last.
     var openedTreeSecret: GroupSecret?
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []

@@ -17,8 +17,8 @@ package struct BatchBody: Equatable, Sendable {
     /// others.
     package var promises: Bool
 
-    /// Above which time all stamps in later batches of the log are, in milliseconds since 1970; 0
-    /// if it promises nothing.
+    /// Later batches of the log have stamps above this, in milliseconds since 1970; 0 if it
+    /// promises nothing.
     package var promise: UInt64 { promises ? time : 0 }
 
     /// Creates a body.

@@ -64,7 +64,7 @@ extension DataVault {
             if case DataVaultError.doesNotExist = error { throw error }
             guard !opened.values.isInPlace else {
                 // Another process has given the vault another key: the password is needed again.
-                guard case DataVaultError.ioReadError = error,
+                guard Self.isOfFile(error),
                     let record = try? container.records.readyRecord(place),
                     record.nextKeys != nil || record.keys != opened.keys
                 else { throw error }
@@ -119,6 +119,13 @@ extension DataVault {
     func setTimeout(of opened: OpenedVault, _ timeout: Duration?) {
         let now = container.clock.now
         state.withLock { _ in opened.idle.restart(at: now, limit: timeout) }
+    }
+
+    private static func isOfFile(_ error: any Error) -> Bool {
+        switch error {
+        case DataVaultError.ioReadError, DataVaultError.ioWriteError: true
+        default: false
+        }
     }
 
     func drop(_ gone: OpenedVault) {

@@ -115,8 +115,12 @@ extension DataVault {
                 guard record.incarnation == opened.incarnation else {
                     throw DataVaultError.doesNotExist
                 }
-                // The key that this vault was opened with may not be its own any more.
-                guard record.nextKeys == nil else {
+                // Another process may have given the vault another key: to wrap this one would lose
+                // that.
+                let path = place.databasePath(record.incarnation)
+                guard record.nextKeys == nil,
+                    (try? VaultValues.requireKey(opened.key, of: path)) != nil
+                else {
                     drop(opened)
                     throw DataVaultError.locked
                 }

@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 
 /// The contents of a data vault's backup, unpacked and checked.
 struct UnpackedBackup {
-    /// A new key for the vault: who knows that of the one that was backed up opens nothing of it.
+    /// A new key for the vault: that of the one that was backed up does not open the new database.
     let key: DataEncryptionKey
     /// The policy of the vault when the backup was made.
     let policy: DataVaultPasswordPolicy

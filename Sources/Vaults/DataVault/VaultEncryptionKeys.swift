@@ -35,7 +35,8 @@ struct VaultEncryptionKeys {
         return keys
     }
 
-    /// Keeps the present key of a vault, which gets another key; in a write transaction.
+    /// Keeps the key for the app's data that follows from `key`, before the vault gets another one;
+    /// in a write transaction.
     static func keep(_ key: DataEncryptionKey, in db: SecureDatabaseStore) throws {
         try db.executeUpdate(schema)
         let number = try former(in: db).count + 1
@@ -57,8 +58,7 @@ struct VaultEncryptionKeys {
         number == 1 ? "datavault encryption" : "datavault encryption \(number)"
     }
 
-    /// The key with which a stream was sealed that names this one; the present one if none has the
-    /// name.
+    /// The former key of this name, for opening a stream; the present one if there is none.
     func key(named name: String) -> DataEncryptionKey {
         former.first { $0.name == name } ?? present
     }

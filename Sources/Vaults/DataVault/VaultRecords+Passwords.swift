@@ -79,7 +79,15 @@ extension VaultRecords {
             return try DataVaultError.reading { throw error }
         }
         record.tries = PasswordTries()
-        let key = try settled(&record, unwrapped, with: password, place) ?? unwrapped
+        let key: DataEncryptionKey
+        do {
+            key = try settled(&record, unwrapped, with: password, place) ?? unwrapped
+        } catch {
+            // The password is right, whatever keeps the database from being read.
+            try? store(&record, place)
+            if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
+            throw error
+        }
         if upgrading { try upgrade(&record, to: source(password, place), key) }
         try storeCount(&record, place)
         return key
@@ -94,7 +102,7 @@ extension VaultRecords {
     ) throws -> DataEncryptionKey? {
         guard let next = record.nextKeys else { return nil }
         let path = place.databasePath(record.incarnation)
-        let key = try DataVaultError.reading { try next.unwrap(with: source(password, place)) }
+        let key = try next.unwrap(with: source(password, place))
         if (try? VaultValues.requireKey(key, of: path)) != nil {
             record.finishRekey()
             return key

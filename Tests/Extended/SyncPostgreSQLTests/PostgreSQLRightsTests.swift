@@ -113,15 +113,27 @@
                 try await check(!store.create(batch, Data("2".utf8)))
                 try await check(store.read(batch) == nil)
                 for statement in [
-                    Statement("SELECT * FROM securestorage_removed"),
-                    Statement("DELETE FROM securestorage_removed"),
-                    Statement("INSERT INTO securestorage_removed VALUES ('test', 'x')"),
+                    Statement("SELECT * FROM securestorage_name"),
+                    Statement("DELETE FROM securestorage_name"),
+                    Statement("INSERT INTO securestorage_name VALUES ('test', 'x')"),
                 ] {
                     let error = try await TestServer.failure {
                         try await TestServer.run(TestServer.string, statement)
                     }
                     check(error.code, equals: "42501", "\(statement.sql)")
                 }
+                // Nor in one statement.
+                try await check(store.create("\(group)/d/1/2", Data("1".utf8)))
+                _ = try await TestServer.run(
+                    TestServer.string,
+                    Statement(
+                        """
+                        WITH d AS (DELETE FROM securestorage_object WHERE name LIKE '%/d/1/2'
+                            RETURNING grp, name)
+                        INSERT INTO securestorage_object (grp, name, bytes)
+                        SELECT grp, name, '\\x00' FROM d
+                        """))
+                try await check(store.read("\(group)/d/1/2") == nil)
                 // Of another group, the name is free.
                 try await check(otherStore("other").create(batch, Data("2".utf8)))
             }

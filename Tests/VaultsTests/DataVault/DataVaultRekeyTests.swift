@@ -126,6 +126,25 @@ struct DataVaultRekeyTests {
         try check(vault.getString("name"), equals: "value")
     }
 
+    @Test func `a process with the old key does not wrap it in the place of the new one`() throws {
+        let (old, new) = (try key(), try DataEncryptionKey.random(name: VaultValues.keyName))
+        // What another process does, to the end.
+        try vault.withRecord { record in
+            let path = vault.place.databasePath(record.incarnation)
+            let elsewhere = try VaultValues(path, key: old)
+            try elsewhere.rekey(from: old, to: new)
+            elsewhere.close()
+            record.keys = try container.records.wrapped(
+                new, with: SecretBytes(utf8: Self.password), vault.place)
+            try container.records.store(&record, vault.place)
+        }
+        check(vaultCode { try vault.changePassword("0therPassw0rd") }, equals: 8)
+        check(vault.isLocked)
+        try vault.unlock(password: Self.password)
+        try check(vault.getString("name"), equals: "value")
+        try vault.changePassword("0therPassw0rd")
+    }
+
     @Test func `a restored vault has another key than the one that was backed up`() throws {
         let (old, code) = (try key(), RecoveryCode.random())
         let value = try vault.encrypt(Data("1".utf8))
