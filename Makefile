@@ -26,7 +26,7 @@ setup-engine setup-packages: # at once, since one waits for the network while th
 	@Scripts/$(subst -engine,,$@)
 
 build: setup ## build the package and all its tests
-	SECURESTORAGE_TESTS=all && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
+	SECURESTORAGE_TESTS=rest && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
 
 demo: setup ## the main job: an encrypted database of this machine's packages
 	@echo "Building the library and the demo (after a change; the first time about 30 seconds on two cores) ..."
@@ -57,13 +57,13 @@ test: setup ## the tests that a change needs: those of Tests/*Tests
 	Scripts/run-tests
 
 test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
-	SECURESTORAGE_TESTS=all Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
+	SECURESTORAGE_TESTS=$(if $(FILTER),all,rest) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
 	@$(if $(FILTER),,$(MAKE) --no-print-directory examples test-traits)
 
 examples: setup ## the examples with their tests, a package of its own (FILTER=TutorialTests)
 	Scripts/run-tests --package-path Examples $(if $(SKIP_BUILD),--skip-build) $(if $(FILTER),--filter '$(FILTER)')
 
-test-traits: setup # part of test-all: metrics, traces, PostgreSQL and S3, which compile all modules again
+test-traits: setup # part of test-all: stores, metrics, traces, PostgreSQL and S3, which compile all modules again
 	SECURESTORAGE_TESTS=traits $(if $(STORES),Scripts/stores postgresql s3 --) Scripts/run-tests
 
 lint: ## check the formatting, the rules of folders and comments, and the pictures
@@ -96,8 +96,8 @@ format: ## format the sources in place
 check: lint test check-rebuilds test-rest examples test-traits service site ## everything that a pull request has to pass (STORES=1)
 
 test-rest: setup # what `make test` has not run (FILTER=ToolTests); SKIP_BUILD=1 after `make build`
-	SECURESTORAGE_TESTS=all Scripts/run-tests $(if $(SKIP_BUILD),--skip-build) \
-		--filter '$(or $(FILTER),ExtendedTests[.]|ToolTests[.]|MovingTests[.]|StoreTests[.])'
+	SECURESTORAGE_TESTS=rest Scripts/run-tests $(if $(SKIP_BUILD),--skip-build) \
+		--filter '$(or $(FILTER),ExtendedTests[.]|ToolTests[.]|MovingTests[.])'
 
 check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 	@Scripts/check-rebuilds

@@ -213,6 +213,12 @@ let package = Package(
             ],
             path: "Tests/MirrorChecks",
             swiftSettings: swiftSettings),
+        // Members of a group whose rows tell their causes, for tests and for a program that is killed.
+        .target(
+            name: "SyncChecks",
+            dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
+            path: "Tests/SyncChecks",
+            swiftSettings: swiftSettings),
         // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
         // worlds, and every byte of the objects, need a release build.
         .executableTarget(
@@ -277,12 +283,6 @@ let storeTests: [Target] = [
         dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
         path: "Tests/MirrorWork",
         swiftSettings: swiftSettings),
-    // Members of a group whose rows tell their causes, and a program of one that is killed.
-    .target(
-        name: "SyncChecks",
-        dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
-        path: "Tests/SyncChecks",
-        swiftSettings: swiftSettings),
     .executableTarget(
         name: "SyncWork",
         dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
@@ -309,7 +309,7 @@ let extendedTests: [Target] = [
     // other packages cannot.
     .executableTarget(
         name: "SyncFigures",
-        dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
+        dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync"],
         path: "Benchmarks/Sources/SyncFigures",
         swiftSettings: swiftSettings),
     .testTarget(
@@ -412,6 +412,7 @@ let traitTests: [Target] = [
 // SwiftPM builds all tests that a manifest declares, so most are declared where they are asked for:
 // see Scripts/build-flags.
 switch Context.environment["SECURESTORAGE_TESTS"] {
+case "rest": package.targets += coreTests + extendedTests
 case "all": package.targets += coreTests + storeTests + extendedTests
 case "traits": package.targets += storeTests + traitTests
 case "all+traits": package.targets += coreTests + storeTests + extendedTests + traitTests

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import SecureSync
 
 /// What a group of many members costs: to join it, to remove one, and to sync when nothing is new.
@@ -29,23 +30,21 @@ enum MemberFigures {
 }
 
 /// Counts the requests to a store.
-private final class CountingStore: SyncObjectStore, @unchecked Sendable {
-    // @unchecked: `requests` is accessed under `lock`.
+private final class CountingStore: SyncObjectStore {
     private let store: any SyncObjectStore
-    private let lock = NSLock()
-    private var requests = 0
+    private let requests = Locked(0)
 
     init(_ store: any SyncObjectStore) { self.store = store }
 
     /// Prints how long something takes, and the requests that it makes.
     func measure(_ name: String, _ body: () async throws -> Void) async throws {
-        lock.withLock { requests = 0 }
+        requests.withLock { $0 = 0 }
         let start = ContinuousClock.now
         try await body()
-        print("\(name): \(ContinuousClock.now - start), \(lock.withLock { requests }) requests")
+        print("\(name): \(ContinuousClock.now - start), \(requests.withLock { $0 }) requests")
     }
 
-    private func count() { lock.withLock { requests += 1 } }
+    private func count() { requests.withLock { $0 += 1 } }
 
     func create(_ name: String, _ bytes: Data) async throws -> Bool {
         count()

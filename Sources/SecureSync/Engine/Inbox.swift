@@ -8,11 +8,11 @@ struct Inbox {
     let capture: Capture
     let store: any SyncObjectStore
     let keys: GroupKeys
-    private var logs: [MemberID: LogReader] = [:]
+    var logs: [MemberID: LogReader] = [:]
     /// The removed members whose logs were found to end as the chain says.
-    private var complete: Set<MemberID> = []
+    var complete: Set<MemberID> = []
     /// Those whose next transaction knows what does not count: see ``isTainted(_:)``.
-    private var tainted: Set<MemberID> = []
+    var tainted: Set<MemberID> = []
     /// The last batch that counts of each member whose log is at its end, as far as applied batches
     /// have said.
     var limits: [MemberID: UInt64] = [:]
@@ -26,6 +26,8 @@ struct Inbox {
     var covered: Floor.Heads = [:]
     /// Whether the next snapshot is not adopted, since it is wrong.
     var isHalted = false
+    /// Which stamps others may give now.
+    var stampRules: StampRules?
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     var adopts = false
 
@@ -109,7 +111,9 @@ struct Inbox {
             )
         }
         guard let place else { throw SyncError.notAMember }
-        adopted = try await database.read { try SyncJournal($0).adopted() }
+        (adopted, stampRules) = try await database.read { [capture] db in
+            (try SyncJournal(db).adopted(), try StampRules(capture, in: db))
+        }
         adopts = place.entered > 0 && !hasPending
         if place.entered > 0 { try await requireNothingLate() }
         try await findSnapshots()
@@ -137,194 +141,6 @@ struct Inbox {
             else { continue }
             guard head == last else { throw Stale() }
         }
-    }
-
-    /// Begins to read the logs that the adopted snapshot names.
-    mutating func openLogs() async throws {
-        guard let declaration = adopted?.manifest.declaration else { return }
-        let members = Set(declaration.logs.keys).union(declaration.closed.keys)
-            .filter { $0 != keys.member }
-        let open = members.filter { declaration.isOpen($0) && keys.removed[$0] == nil }
-            .union([keys.member])
-        let found = try await database.read { [keys] db in
-            let journal = SyncJournal(db)
-            return try members.map { member in
-                let others = (keys.removed[member] == nil ? open : Set(keys.writers))
-                    .filter { $0 != member }
-                return (
-                    try journal.head(of: member), try journal.mention(by: others, of: member)
-                )
-            }
-        }
-        for (head, mention) in found {
-            limits[head.member] = limit(of: head.member, declaration, mention)
-            guard logs[head.member] == nil else { continue }
-            logs[head.member] = LogReader(head, store, keys)
-            try await listLog(head.member)
-        }
-    }
-
-    private mutating func listLog(_ member: MemberID) async throws {
-        guard var log = logs[member] else { return }
-        do {
-            try await list(&log)
-            logs[member] = log
-        } catch let error as SyncError where !error.isTransient {
-            outcome.failures.append(error)
-            logs[member] = nil
-        }
-    }
-
-    /// Lists a log.
-    ///
-    /// What is missing may have been removed since the snapshots were listed, by a member that has
-    /// written a newer one.
-    private mutating func list(_ log: inout LogReader) async throws {
-        while true {
-            let last = lastSnapshot
-            do {
-                try await log.list(
-                    covered: covered[log.member, default: 0], limit: limits[log.member])
-                guard log.isTorn else { return }
-                try await findSnapshots()
-                if lastSnapshot == last { return }
-            } catch let error as SyncError where error.isAbsence {
-                try await findSnapshots()
-                guard lastSnapshot > last else { throw error }
-            }
-        }
-    }
-
-    /// The last batch of a log that counts; nil for one that goes on.
-    ///
-    /// What a member has applied of one that is closed for its silence counts for all.
-    private func limit(
-        of member: MemberID, _ declaration: Declaration, _ mention: UInt64
-    ) -> UInt64? {
-        // What others have applied without knowing of a removal does not count.
-        if let last = keys.removed[member] { return last.number }
-        if let closed = declaration.closed[member] { return closed }
-        guard declaration.logs[member]?.closing != nil else { return nil }
-        return max(declaration.heads[member, default: 0], mention, limits[member] ?? 0)
-    }
-
-    /// Finds out whether another copy of this file has gone on writing.
-    private mutating func checkOwnLog(sent: UInt64) async throws {
-        let head = LogHead(member: keys.member, number: sent, hash: Data(count: 32))
-        var own = LogReader(head, store, keys)
-        do { try await list(&own) } catch is NeedsSnapshot { throw OtherCopy() }
-        // One that is sealed here may have arrived without an answer: the outbox finds out.
-        let sealed = try await database.read { [keys] db in
-            try SyncJournal(db).head(of: keys.member).number
-        }
-        let log = MemberLog(store: store, keys: keys, member: keys.member)
-        let later = (own.listed + own.beyond).filter { $0.number > sealed }
-        if try await log.hasBatch(in: later) { throw OtherCopy() }
-    }
-
-    /// Applies the next transaction of a log, if it may be applied now.
-    private mutating func applyNext(of member: MemberID) async throws -> Bool {
-        guard var log = logs[member] else { return false }
-        let next: LogReader.Transaction
-        do {
-            if let last = keys.removed[member], !complete.contains(member) {
-                try await log.requireEnd(last)
-                complete.insert(member)
-            }
-            let found = try await log.readNext(limit: limits[member])
-            logs[member] = log
-            guard let found else { return false }
-            next = found
-        } catch let error as SyncError where error.isAbsence {
-            // Removed since it was listed?
-            try await list(&log)
-            throw error
-        }
-        guard try await isReady(next, of: member) else { return false }
-        let (capture, keys, before) = (capture, keys, log.head)
-        let name = SyncNames.batch(
-            group: keys.group, member: member, number: next.head.number)
-        let written = try await database.write { db in
-            let journal = SyncJournal(db)
-            // Another process may have applied it.
-            guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
-            try StampRules(capture, in: db).check(
-                next, of: member, after: journal.ownPromise(of: member, before.number), name)
-            try Outbox.seal(keys, capture, in: db)
-            let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
-            let report = try capture.apply(next.changes.map(floor.reduced), in: db)
-            for batch in next.batches {
-                try journal.setHead(
-                    batch.head, time: batch.time, promise: batch.promise, size: batch.size)
-            }
-            try journal.setHeard(member, at: next.time)
-            for head in next.heads {
-                try journal.setMention(by: member, of: head.member, head.number)
-            }
-            return report.written
-        }
-        outcome.transactions += 1
-        outcome.rows += written
-        log.advance()
-        logs[member] = log
-        return true
-    }
-
-    /// Whether all that a transaction's writer had applied is applied here.
-    private mutating func isReady(
-        _ transaction: LogReader.Transaction, of member: MemberID
-    ) async throws -> Bool {
-        let name = SyncNames.batch(
-            group: keys.group, member: member, number: transaction.head.number)
-        let applied = try await database.read { db in
-            let journal = SyncJournal(db)
-            return try transaction.heads.map { head in
-                (
-                    try journal.head(of: head.member).number,
-                    try journal.shortHash(of: head.member, head.number)
-                )
-            }
-        }
-        for head in transaction.heads where try await isTainted(head) {
-            tainted.insert(member)
-            return false
-        }
-        var isReady = true
-        for (head, (number, hash)) in zip(transaction.heads, applied) {
-            if head.member == .none {
-                if let adopted, adopted.number == head.number,
-                    adopted.hash.prefix(LogHead.mentionCount) != head.hash
-                {
-                    throw SyncError.damaged(
-                        name, "it has seen another snapshot than the store shows")
-                }
-                // Its stamps are to be understood with that snapshot's floor.
-                if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
-                {
-                    isReady = false
-                }
-                continue
-            }
-            if number < head.number {
-                if head.member == keys.member { throw OtherCopy() }
-                // A member that counts has applied it, so it counts for all.
-                if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }
-                isReady = false
-            } else if let hash, hash != head.hash.prefix(LogHead.mentionCount) {
-                if head.member == keys.member { throw OtherCopy() }
-                throw SyncError.damaged(name, "it has seen another batch than the store shows")
-            }
-        }
-        return isReady
-    }
-
-    /// Whether a batch's writer has known something that counts for nobody, since it did not know
-    /// of a removal: it takes that back, and writes again as another member.
-    private func isTainted(_ head: LogHead) async throws -> Bool {
-        guard head.member == .none else { return keys.isLate(head) }
-        guard head.number > adopted?.number ?? 0, head.number <= lastSnapshot else { return false }
-        let snapshots = SnapshotStore(store: store, keys: keys)
-        return try await snapshots.isLate(head)
     }
 
     /// The first batch of a log that the store does not have, of those up to a number; nil if it

@@ -26,6 +26,8 @@ struct LogReader {
         /// When it was sealed, in milliseconds since 1970, by its writer's clock.
         var time: UInt64
         var batches: [Batch]
+        /// The object of its last batch.
+        var name: String
     }
 
     /// What is kept of a batch.
@@ -104,24 +106,24 @@ struct LogReader {
             batches.append(
                 Batch(
                     head: previous, time: body.time, promise: body.promise, size: bytes.count))
-            if let whole = try Self.whole(&assembly, body, name) {
+            if let whole = try Self.reading(name, { try assembly.add(body) }) {
                 next = Transaction(
                     heads: whole.heads, changes: whole.changes,
                     head: previous, time: whole.time,
-                    batches: batches)
+                    batches: batches, name: name)
                 return next
             }
         }
         return nil
     }
 
-    private static func whole(
-        _ assembly: inout TransactionAssembly, _ body: BatchBody, _ name: String
-    ) throws -> BatchBody? {
+    private static func reading<R>(_ name: String, _ body: () throws -> R) throws -> R {
         do {
-            return try assembly.add(body)
+            return try body()
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
+        } catch is NewerFormat {
+            throw SyncError.newerFormat(name)
         }
     }
 
@@ -173,17 +175,13 @@ struct LogReader {
     static func open(
         _ bytes: Data, _ name: String, _ keys: GroupKeys, after previous: Data?
     ) throws -> (batch: SealedBatch, body: BatchBody) {
-        do {
+        try reading(name) {
             let batch = try SealedBatch(reading: bytes)
             guard batch.header.previous == previous ?? batch.header.previous else {
                 throw SyncError.damaged(name, "it does not follow the batch before it")
             }
             try keys.requireSameChain(batch.header, name)
             return (batch, try batch.open(key: try keys.key(ofEpoch: batch.header.epoch)))
-        } catch let error as CBORError {
-            throw SyncError.damaged(name, error.reason)
-        } catch is NewerFormat {
-            throw SyncError.newerFormat(name)
         }
     }
 }

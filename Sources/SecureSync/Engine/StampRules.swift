@@ -16,12 +16,9 @@ struct StampRules {
 
     /// Checks a transaction of a member against what its log has promised before.
     ///
-    /// `name` is the object's.
-    ///
     /// - Throws: ``SyncError/clockIsAhead(_:until:)``; `.damaged` for what no member writes.
     func check(
-        _ transaction: LogReader.Transaction, of member: MemberID, after promise: UInt64,
-        _ name: String
+        _ transaction: LogReader.Transaction, of member: MemberID, after promise: UInt64
     ) throws {
         let greatest = transaction.changes.reduce(transaction.time) {
             max($0, $1.greatestStamp.milliseconds)
@@ -34,12 +31,13 @@ struct StampRules {
         guard promise > 0 else { return }
         for change in transaction.changes {
             guard change.written.allSatisfy({ $0.milliseconds > promise }) else {
-                throw SyncError.damaged(name, "a row is older than its log has promised")
+                throw SyncError.damaged(
+                    transaction.name, "a row is older than its log has promised")
             }
             guard change.written.allSatisfy({ $0.member == member }),
                 // The birth of a row that it has edited may be of anybody.
                 change.life.stamp <= change.greatestWritten
-            else { throw SyncError.damaged(name, "a row is in another member's name") }
+            else { throw SyncError.damaged(transaction.name, "a row is in another member's name") }
         }
     }
 

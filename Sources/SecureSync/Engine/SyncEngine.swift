@@ -193,116 +193,6 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// The members, this one included.
-    ///
-    /// - Returns: Those of the chain as it was read last, in the order of their joining.
-    /// - Throws: ``SyncError/notAMember``; the errors of the database.
-    public func members() async throws -> [SyncMember] {
-        let group = try await currentGroup()
-        let (state, own) = (await group.state, await group.member)
-        let heard = try await database.read { try SyncJournal($0).lastHeard() }
-        var members: [SyncMember] = []
-        for member in state.active {
-            members.append(
-                SyncMember(
-                    member, origin: state.origin(of: member.id),
-                    inviter: state.inviter(of: member.id),
-                    name: try await group.name(of: member.id), isThisDevice: member.id == own,
-                    lastHeard: heard[member.id].flatMap {
-                        $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
-                    }))
-        }
-        return members
-    }
-
-    /// Removes a member, and gives the others a new key: it reads nothing that is written from now
-    /// on, and nothing that it writes counts.
-    ///
-    /// What it has read, it keeps. Revoke its access to the store as well. A log that cannot be
-    /// read, its own or another one, does not keep it in the group.
-    ///
-    /// Its file may have gone on as other members: a copy or a restored backup does, and so can
-    /// whoever has the device in hand. Those go with it, unless they are to be kept. Devices that
-    /// it has invited stay; ``SyncMember/addedBy`` tells them.
-    ///
-    /// - Parameters:
-    ///   - member: One of ``members()``.
-    ///   - kept: Of those that its file has gone on as, such as the new phone onto which a backup
-    ///     of this one was restored.
-    /// - Returns: The members that were removed, this one first.
-    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    @discardableResult
-    public func remove(
-        _ member: SyncMember, keeping kept: [SyncMember] = []
-    ) async throws -> [SyncMember] {
-        // All that it wrote until now counts, as far as this member can know.
-        try await syncWhatCanBe()
-        let known = try await members()
-        let gone: [MemberID] = try await inGroup { [self] group in
-            let forks = await group.state.forks(of: member.memberID)
-            let own = await group.member
-            let others = Set(kept.map(\.memberID)).union([own])
-            let gone = [member.memberID] + forks.filter { !others.contains($0) }
-            let newest = try await newestSnapshot(of: group)
-            let heads = try await database.read { db in
-                try gone.map { try SyncJournal(db).head(of: $0).reaching(newest?.manifest) }
-            }
-            try await group.remove(heads, snapshot: newest?.pin ?? .none)
-            return gone
-        }
-        return known.filter { gone.contains($0.memberID) }
-            .sorted { first, _ in first.memberID == member.memberID }
-    }
-
-    /// Gives all members a new key for what is written from now on, and this device other keys to
-    /// receive it with.
-    ///
-    /// Whoever has read this device's key store before, or a backup of it, reads nothing that is
-    /// written under the new key. Only admins change the key: a writer replaces its own keys, and
-    /// the next admin that writes changes the group's.
-    ///
-    /// - Throws: ``SyncError/notAMember``; ``SyncError``; the errors of the key store.
-    public func rotateKey() async throws {
-        try await inGroup { group in
-            let isAdmin = await group.isAdmin
-            try await group.renewKeys(asksForKey: !isAdmin)
-            if isAdmin { try await group.rotate() }
-        }
-    }
-
-    /// Lets syncs do what ``rotateKey()`` does when this device's keys are older than an interval.
-    ///
-    /// A member that writes nothing keeps its keys. Of several admins one changes the group's key.
-    ///
-    /// - Parameter interval: At least an hour. At first a week; nil for never.
-    public func rotateKey(every interval: Duration?) {
-        rotation.withLock { $0 = interval.map { max($0, .seconds(3600)) } }
-    }
-
-    /// Leaves the group; the rows stay in the file, and those written last are sent before.
-    ///
-    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
-    public func leave() async throws {
-        try await syncWhatCanBe()
-        try await inGroup { [self] group in
-            let own = await group.member
-            let head = try await database.read { try SyncJournal($0).head(of: own) }
-            try await group.leave(head, snapshot: try await newestSnapshot(of: group)?.pin ?? .none)
-            try await database.write { try SyncJournal($0).leave() }
-            self.group.withLock { $0 = nil }
-        }
-    }
-
-    /// Sends and applies all but what cannot be read, which whoever is to be removed may have
-    /// written.
-    private func syncWhatCanBe() async throws {
-        do {
-            _ = try await syncOnce()
-        } catch let error as SyncError where error.isOfALog || error.isWithheldKey {
-            // Shown in the status, and by the next sync.
-        }
-    }
-
     /// Runs `work` after other work on this file, of this engine and of others.
     ///
     /// - Throws: ``SyncError/otherEngine`` if another one works for more than a minute.
@@ -325,7 +215,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// Runs `work` in its turn, and keeps what it has learnt of the chain.
-    private func inGroup<T: Sendable>(
+    func inGroup<T: Sendable>(
         _ work: @escaping @Sendable (SyncGroup) async throws -> T
     ) async throws -> T {
         let result = Locked<T?>(nil)

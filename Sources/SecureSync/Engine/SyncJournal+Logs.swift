@@ -46,7 +46,7 @@ extension SyncJournal {
     /// Stamps in later batches of the log are above `promise`; `size` is the batch's in bytes.
     func setHead(_ head: LogHead, time: UInt64, promise: UInt64, size: Int) throws {
         // What was promised before stays promised.
-        let promise = max(promise, try ownPromise(of: head.member, head.number))
+        let promise = max(promise, try self.promise(of: head.member, head.number, isReadHere: true))
         try setHead(head)
         try db.executeUpdate(
             """

@@ -146,21 +146,16 @@ extension SyncJournal {
 
     /// The time of the last known batch of a log up to `number`.
     ///
-    /// What was promised with that one was promised with this one.
-    func promise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
-        try db.uint64(
-            forQuery:
-                "SELECT max(promise) FROM securestorage_sync_log WHERE member = ? AND number <= ?",
-            values: [member.bytes, Int64(number)]) ?? 0
-    }
-
-    /// As ``promise(of:_:)``, by what this file has read itself: a snapshot may say what is not so.
-    func ownPromise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
+    /// What was promised with that one was promised with this one. A snapshot may say what is not
+    /// so: with `isReadHere`, only what this file has read in the log itself counts.
+    func promise(
+        of member: MemberID, _ number: UInt64, isReadHere: Bool = false
+    ) throws -> UInt64 {
         try db.uint64(
             forQuery: """
                 SELECT max(promise) FROM securestorage_sync_log
-                WHERE member = ? AND number <= ? AND length(hash) > 0
-                """, values: [member.bytes, Int64(number)]) ?? 0
+                WHERE member = ? AND number <= ? AND length(hash) >= ?
+                """, values: [member.bytes, Int64(number), isReadHere ? 1 : 0]) ?? 0
     }
 
     /// How many batches, and bytes of them, are in the logs after a snapshot.

@@ -1,0 +1,55 @@
+package import SecureStorage
+
+extension Capture {
+    /// Turns all marks into changes with stamps, writes the clocks and removes the marks; in a
+    /// write transaction.
+    ///
+    /// A change has the values that its row has now: rows that were changed twice are one change,
+    /// and the whole is one state of the file. Each stamp is above all that it overwrites, so that
+    /// a clock that is wrong decides only between members that did not know of each other's write.
+    ///
+    /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
+    /// - Precondition: ``setMember(_:in:)`` was called for the file.
+    package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
+        try stampMarks(in: db).changes
+    }
+
+    /// As ``stamp(in:)``, and finds the rows that have been left without their parents.
+    func stampMarks(
+        in db: SecureDatabaseStore
+    ) throws -> (changes: [RowChange], orphans: [Orphans.Row]) {
+        let all = try shapes(in: db)
+        let shapes = try all.filter {
+            // Others may have overwritten what could not travel.
+            try db.bool(
+                forQuery: """
+                    SELECT EXISTS (SELECT 1 FROM main.\($0.markTable)) OR EXISTS (
+                      SELECT 1 FROM main.securestorage_sync_unsent WHERE tbl = ?)
+                    """, values: [$0.number]) ?? false
+        }
+        guard !shapes.isEmpty else { return ([], []) }
+        let orphans = try Orphans(of: all, in: db).marked()
+        guard let member = try member(in: db) else {
+            preconditionFailure("rows are stamped for a member; set it first")
+        }
+        let members = try MemberNumbers(in: db)
+        var stamping = Stamping(
+            member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
+            clock: clock)
+        var changes: [RowChange] = []
+        for shape in shapes {
+            try shape.reading {
+                let clocks = try ClockTable(of: shape, members: members, in: db)
+                try stamping.stamp(shape, clocks, in: db) { changes.append($0) }
+                try clocks.moveRecent(keeping: recentClockLimit)
+            }
+            try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
+            // Numbers of marks begin again at 1.
+            try db.executeUpdate(
+                "UPDATE main.securestorage_sync_table SET compact_at = ? WHERE number = ?",
+                values: [Bookkeeping.compactionLimit, shape.number])
+        }
+        try noteTime(stamping.last, in: db)
+        return (changes, orphans)
+    }
+}

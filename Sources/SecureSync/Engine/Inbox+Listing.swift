@@ -1,0 +1,88 @@
+internal import Foundation
+internal import SecureStorage
+
+// What the store has of each log, and how much of that counts.
+extension Inbox {
+    /// Begins to read the logs that the adopted snapshot names.
+    mutating func openLogs() async throws {
+        guard let declaration = adopted?.manifest.declaration else { return }
+        let members = Set(declaration.logs.keys).union(declaration.closed.keys)
+            .filter { $0 != keys.member }
+        let open = members.filter { declaration.isOpen($0) && keys.removed[$0] == nil }
+            .union([keys.member])
+        let found = try await database.read { [keys] db in
+            let journal = SyncJournal(db)
+            return try members.map { member in
+                let others = (keys.removed[member] == nil ? open : Set(keys.writers))
+                    .filter { $0 != member }
+                return (
+                    try journal.head(of: member), try journal.mention(by: others, of: member)
+                )
+            }
+        }
+        for (head, mention) in found {
+            limits[head.member] = limit(of: head.member, declaration, mention)
+            guard logs[head.member] == nil else { continue }
+            logs[head.member] = LogReader(head, store, keys)
+            try await listLog(head.member)
+        }
+    }
+
+    mutating func listLog(_ member: MemberID) async throws {
+        guard var log = logs[member] else { return }
+        do {
+            try await list(&log)
+            logs[member] = log
+        } catch let error as SyncError where !error.isTransient {
+            outcome.failures.append(error)
+            logs[member] = nil
+        }
+    }
+
+    /// Lists a log.
+    ///
+    /// What is missing may have been removed since the snapshots were listed, by a member that has
+    /// written a newer one.
+    mutating func list(_ log: inout LogReader) async throws {
+        while true {
+            let last = lastSnapshot
+            do {
+                try await log.list(
+                    covered: covered[log.member, default: 0], limit: limits[log.member])
+                guard log.isTorn else { return }
+                try await findSnapshots()
+                if lastSnapshot == last { return }
+            } catch let error as SyncError where error.isAbsence {
+                try await findSnapshots()
+                guard lastSnapshot > last else { throw error }
+            }
+        }
+    }
+
+    /// The last batch of a log that counts; nil for one that goes on.
+    ///
+    /// What a member has applied of one that is closed for its silence counts for all.
+    private func limit(
+        of member: MemberID, _ declaration: Declaration, _ mention: UInt64
+    ) -> UInt64? {
+        // What others have applied without knowing of a removal does not count.
+        if let last = keys.removed[member] { return last.number }
+        if let closed = declaration.closed[member] { return closed }
+        guard declaration.logs[member]?.closing != nil else { return nil }
+        return max(declaration.heads[member, default: 0], mention, limits[member] ?? 0)
+    }
+
+    /// Finds out whether another copy of this file has gone on writing.
+    mutating func checkOwnLog(sent: UInt64) async throws {
+        let head = LogHead(member: keys.member, number: sent, hash: Data(count: 32))
+        var own = LogReader(head, store, keys)
+        do { try await list(&own) } catch is NeedsSnapshot { throw OtherCopy() }
+        // One that is sealed here may have arrived without an answer: the outbox finds out.
+        let sealed = try await database.read { [keys] db in
+            try SyncJournal(db).head(of: keys.member).number
+        }
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
+        let later = (own.listed + own.beyond).filter { $0.number > sealed }
+        if try await log.hasBatch(in: later) { throw OtherCopy() }
+    }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+internal import SecureStorage
+
+// A file goes on as another member.
+extension SyncEngine {
+    /// The file goes on as another member: it has found out that it is a copy, or that its log is
+    /// closed, or that it has to begin anew; then the member that it was leaves.
+    func renew(leaving: Bool = false) async throws {
+        let group = try await currentGroup()
+        let old = await group.member
+        let new: MemberID
+        if leaving {
+            let newest = try await newestSnapshot(of: group)
+            new = try await group.fork(
+                after: try await lastUntainted(in: group, newest),
+                leaving: newest?.pin ?? SnapshotPin.none)
+        } else {
+            new = try await group.fork(
+                after: try await database.read { try SyncJournal($0).sentHead(of: old) })
+        }
+        try await database.write { [capture] db in
+            let journal = SyncJournal(db)
+            guard var place = try journal.place() else { throw SyncError.notAMember }
+            (place.former, place.member, place.entered) = (old, new, 0)
+            place.mayBeCopy = !leaving
+            try capture.setMember(new, in: db)
+            try journal.setPlace(place)
+            try journal.forgetAdopted()
+        }
+        try await keepChain(of: group)
+    }
+
+    /// The last batch of this member in the store that was written before it knew what does not
+    /// count.
+    private func lastUntainted(
+        in group: SyncGroup, _ snapshot: AdoptedSnapshot?
+    ) async throws -> LogHead {
+        let keys = try await group.keys()
+        let (adopted, sent) = try await database.read { db in
+            (try SyncJournal(db).adopted(), try SyncJournal(db).sentHead(of: keys.member))
+        }
+        let first = try adopted.flatMap { try keys.counts($0) ? nil : $0.number } ?? .max
+        var last = LogHead.beginning(of: keys.member)
+        if let manifest = snapshot?.manifest, let log = manifest.logs[keys.member] {
+            last.number = manifest.declaration.heads[keys.member, default: 0]
+            last.hash = log.hash
+        }
+        let log = MemberLog(store: store, keys: keys, member: keys.member)
+        while last.number < sent.number {
+            guard case .batch(let bytes, let name) = try await log.read(last.number + 1) else {
+                break
+            }
+            let (batch, body) = try LogReader.open(bytes, name, keys, after: nil)
+            let isTainted = body.heads.contains {
+                $0.member == .none ? $0.number >= first : keys.isLate($0)
+            }
+            if isTainted { break }
+            last = LogHead(member: keys.member, number: last.number + 1, hash: batch.hash)
+        }
+        return last
+    }
+}
+
+extension SyncJournal {
+    /// The last own batch that is known to be in the store.
+    func sentHead(of member: MemberID) throws -> LogHead {
+        let head = try head(of: member)
+        guard let first = try outgoing(limit: 1).first else { return head }
+        let header = try SealedBatch(reading: first.bytes).header
+        return LogHead(member: member, number: first.number - 1, hash: header.previous)
+    }
+
+    /// A snapshot has to be loaded before the file goes on.
+    func forgetAdopted() throws { try db.executeUpdate("DELETE FROM securestorage_sync_snapshot") }
+}
