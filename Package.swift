@@ -213,7 +213,7 @@ let package = Package(
             ],
             path: "Tests/MirrorChecks",
             swiftSettings: swiftSettings),
-        // Members of a group whose rows tell their causes, for tests and for a program that is killed.
+        // Members of a group whose rows tell their causes.
         .target(
             name: "SyncChecks",
             dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],

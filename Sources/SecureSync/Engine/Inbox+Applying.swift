@@ -27,7 +27,8 @@ extension Inbox {
             // Another process may have applied it.
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
             try rules.check(
-                next, of: member, after: journal.promise(of: member, before.number, isReadHere: true))
+                next, of: member,
+                after: journal.promise(of: member, before.number, isReadHere: true))
             try Outbox.seal(keys, capture, in: db)
             let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
             let report = try capture.apply(next.changes.map(floor.reduced), in: db)

@@ -169,8 +169,10 @@ extension SyncEngine {
     }
 
     /// The last one of the groups that follow one another, and the chains of those on the way, in
-    /// which this file was never; somebody may be in one. Who founds the first of them itself has
-    /// read the chain of `group` to its end; others check that the store shows all of it.
+    /// which this file was never; somebody may be in one.
+    ///
+    /// Who has founded the first of them has read the chain of `group` to its end; others check
+    /// that the store shows all of it.
     private func lastGroup(
         from next: SyncGroup.Successor, after group: SyncGroup, of place: SyncJournal.Place
     ) async throws -> (SyncGroup, passed: [Data: [Data]]) {
