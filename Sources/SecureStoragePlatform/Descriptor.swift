@@ -143,6 +143,20 @@ package final class Descriptor: Sendable {
         _ = try repeated("sync") { Int(cplatform_sync(number)) }
     }
 
+    /// Makes the names in a directory durable.
+    ///
+    /// - Returns: False if the disk failed. True also if a sync is impossible: some file systems
+    ///   cannot sync a directory.
+    @discardableResult
+    package func syncNames() -> Bool {
+        do {
+            try sync()
+            return true
+        } catch {
+            return [EINVAL, ENOTSUP].contains((error as? SystemError)?.code)
+        }
+    }
+
     private func repeated(_ action: String, _ call: () -> Int) throws -> Int {
         while true {
             let result = call()

@@ -35,4 +35,28 @@ struct DirectoryObjectStoreTests {
         check(error, equals: .store(code: "ENOENT", message: message, isTransient: false))
         check(!FileManager.default.fileExists(atPath: directory.path))
     }
+
+    @Test func `links that others put below a directory lead nowhere`() async throws {
+        let (files, store) = (FileManager.default, DirectoryObjectStore(directory: directory))
+        let outside = directory.deletingLastPathComponent().appendingPathComponent("outside")
+        let secret = outside.appendingPathComponent("1")
+        try files.createDirectory(at: outside, withIntermediateDirectories: true)
+        try Data("secret".utf8).write(to: secret)
+        check(try await store.create("group/a/1", Data("a".utf8)))
+        try files.createSymbolicLink(
+            at: directory.appendingPathComponent("group/b"), withDestinationURL: outside)
+        try files.createSymbolicLink(
+            at: directory.appendingPathComponent("group/c"), withDestinationURL: secret)
+        for name in ["group/b/1", "group/c"] { check(try await store.read(name) == nil) }
+        check(
+            try await store.list("group/", after: nil).objects.map(\.name), equals: ["group/a/1"])
+        await #expect(throws: SyncError.self) {
+            try await store.create("group/b/2", Data("b".utf8))
+        }
+        check(try await !store.create("group/c", Data("c".utf8)))
+        await #expect(throws: SyncError.self) { try await store.mark("group/b/w", Data([1])) }
+        try await store.remove(["group/b/1", "group/a/1"])
+        check(try files.contentsOfDirectory(atPath: outside.path), equals: ["1"])
+        check(try Data(contentsOf: secret), equals: Data("secret".utf8))
+    }
 }

@@ -12,7 +12,7 @@ extension SyncWorld {
 
     /// Writes the next number over the one that the device shows.
     mutating func tellStory(_ device: WorldDevice) throws {
-        guard let known = try Self.told(by: device) else { return }
+        guard device.role != .reader, let known = try Self.told(by: device) else { return }
         let next = Int64(before.count + 1)
         before.append(known)
         log.append("\(device.name): \(next) over \(known)")
@@ -56,7 +56,10 @@ extension SyncWorld {
     }
 
     mutating func edge(_ device: WorldDevice) async throws {
-        switch below(10) {
+        let number = below(10)
+        // A reader's file refuses what is written to it.
+        if device.role == .reader, (3..<8).contains(number) { return }
+        switch number {
         case 0..<3:
             let isGone = chance(60)
             log.append("\(device.name): its store \(isGone ? "vanishes" : "is back")")
@@ -114,6 +117,7 @@ extension SyncWorld {
     }
 
     func mendUntold(_ device: WorldDevice) throws {
+        guard device.role != .reader else { return }
         try device.queue.write {
             try $0.executeUpdate("UPDATE setting SET value = 1 WHERE name = 'untold'")
         }

@@ -22,6 +22,8 @@ struct SyncWorld {
     var entries: [String: Entry] = [:]
     /// Whether what ``edge(_:)`` does happens too.
     var hasEdges = false
+    /// Whether devices join as writers and readers too, not as admins only.
+    var hasRoles = false
     /// Of each number of the story, the one over which it was written.
     var before: [Int64] = []
     /// What devices showed before a sync that has not come to its end.
@@ -165,10 +167,14 @@ struct SyncWorld {
         let others = devices.filter { $0 !== device }
         // Without a device that has the group's keys there is no group any more.
         guard !others.isEmpty else { return drop(device) }
-        let host = others[below(others.count)]
+        let admins = others.filter { $0.role == .admin }
+        guard !admins.isEmpty else { return drop(device) }
+        let host = admins[below(admins.count)]
         do {
-            let code = try await host.engine.invite(.once, role: .admin)
-            try await device.engine.join(code, deviceName: device.name, localRows: .keep)
+            let code = try await host.engine.invite(.once, role: device.role)
+            try await device.engine.join(
+                code, deviceName: device.name,
+                localRows: device.role == .reader ? .discard : .keep)
             log.append("\(device.name): joins again")
         } catch is WorldStore.Killed {
             for device in [host, device] { try device.killAndReopen() }
@@ -220,7 +226,9 @@ struct SyncWorld {
     /// Lets a group begin anew, with a store as it is, or as it once was.
     private mutating func beginAnew(_ device: WorldDevice) async throws {
         // A device that joined since cannot show members of that time who it is.
-        guard let old = oldStore, old.devices.contains(device.name), chance(60) else {
+        guard let old = oldStore, old.devices.contains(device.name), device.role == .admin,
+            chance(60)
+        else {
             oldStore = (objects.all, Set(devices.map(\.name)))
             do {
                 try await device.engine.reset()
@@ -266,14 +274,15 @@ struct SyncWorld {
     mutating func join() async throws {
         let device = try newDevice()
         let host = devices[below(devices.count)]
-        let keeps = chance(50)
+        if hasRoles { device.role = SyncMember.Role.allCases[below(3)] }
+        let keeps = chance(50) && device.role != .reader
         if keeps { for _ in 0..<3 { try write(device) } }
         do {
-            let invitation = try await host.engine.invite(.once, role: .admin)
+            let invitation = try await host.engine.invite(.once, role: device.role)
             try await device.engine.join(
                 invitation, deviceName: device.name, localRows: keeps ? .keep : .discard)
             devices.append(device)
-            log.append("\(device.name): joins, keeps \(keeps)")
+            log.append("\(device.name): joins as \(device.role), keeps \(keeps)")
             return
         } catch is WorldStore.Killed {
             try host.killAndReopen()
@@ -309,6 +318,7 @@ struct SyncWorld {
     /// Whether a change of the group may fail so.
     private func mayFail(_ error: SyncError) -> Bool {
         if hasEdges, case .unsuitableTable = error { return true }
+        if hasRoles, case .notAllowed = error { return true }
         return error.isTransient || error == .notAMember || error == .keysReplaced
             || hasEdges && error.mayPassInWorld
     }

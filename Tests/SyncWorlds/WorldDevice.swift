@@ -21,6 +21,9 @@ final class WorldDevice {
     /// Whether it writes the table `pair` under its name: the copy of a file does not.
     private(set) var isOriginal = true
 
+    /// What it may do in its group.
+    var role = SyncMember.Role.admin
+
     /// Whether another program has written since the last sync, and may have left orphans.
     var hasForeignWrites = false
 
@@ -84,7 +87,7 @@ final class WorldDevice {
 
     /// A copy of another device's file, on the same machine unless there is another key store.
     ///
-    /// With `objects` it is the device itself, in another future.
+    /// With `objects` it is the device itself, in another future, with what its key store has now.
     init(
         copyOf other: WorldDevice, _ name: String, in objects: WorldObjects? = nil,
         keyStore: InMemoryKeyStore? = nil, policy: SnapshotPolicy? = nil
@@ -94,12 +97,22 @@ final class WorldDevice {
         clockOffset = other.clockOffset
         self.policy = policy ?? other.policy
         store = WorldStore(objects ?? other.store.all)
-        self.keyStore = keyStore ?? other.keyStore
+        self.keyStore = try keyStore ?? (objects == nil ? other.keyStore : other.copiedKeys())
         database = try other.database.copiedFiles()
         isOriginal = false
+        role = other.role
         hasForeignWrites = other.hasForeignWrites
         (queue, engine) = try Self.open(
             database, version, store, self.keyStore, clockOffset, self.policy)
+    }
+
+    /// A key store with the same keys.
+    func copiedKeys() throws -> InMemoryKeyStore {
+        let copy = InMemoryKeyStore()
+        for name in try keyStore.names() {
+            try copy.insert(try keyStore.read(name), forName: name)
+        }
+        return copy
     }
 
     private static func open(

@@ -8,6 +8,7 @@ import TestSupport
 //     SyncWorlds worlds FIRST COUNT
 //     SyncWorlds beginnings FIRST COUNT
 //     SyncWorlds edges FIRST COUNT
+//     SyncWorlds roles FIRST COUNT
 //     SyncWorlds adversary
 //     SyncWorlds verify FIRST COUNT
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -80,19 +81,20 @@ func run<Piece: Sendable>(
 }
 
 switch arguments.first {
-case "worlds", "beginnings", "edges":
-    let (isBeginning, hasEdges) = (arguments[0] == "beginnings", arguments[0] == "edges")
+case "worlds", "beginnings", "edges", "roles":
+    let kind = arguments[0]
     guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2])
     else { exit(2) }
     let met = Locked<[SyncWorld.Event: [UInt64]]>([:])
     let failed = await run(Campaign.part(of: first..<(first + count))) { seed in
         var world = SyncWorld(seed: seed)
-        world.hasEdges = hasEdges
+        world.hasEdges = kind == "edges"
+        world.hasRoles = kind == "roles"
         defer {
             for event in world.seen { met.withLock { $0[event, default: []].append(seed) } }
         }
         do {
-            if isBeginning {
+            if kind == "beginnings" {
                 try await world.runBeginnings(3)
             } else {
                 try await world.run(steps: 60)

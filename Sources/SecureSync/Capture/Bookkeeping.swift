@@ -22,7 +22,8 @@ enum Bookkeeping {
                 member INTEGER,
                 last INTEGER NOT NULL DEFAULT 0,
                 promised INTEGER NOT NULL DEFAULT 0,
-                floor INTEGER NOT NULL DEFAULT 0);
+                floor INTEGER NOT NULL DEFAULT 0,
+                read_only INTEGER NOT NULL DEFAULT 0);
             INSERT OR IGNORE INTO main.securestorage_sync_state (id, format) VALUES (1, \(format));
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_member (
                 number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);

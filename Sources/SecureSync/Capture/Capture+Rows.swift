@@ -3,8 +3,13 @@ package import SecureStorage
 extension Capture {
     // MARK: - The member that writes
 
-    /// Sets the member whose name stamps get from now on.
-    package func setMember(_ id: MemberID, in db: SecureDatabaseStore) throws {
+    /// Sets the member whose name stamps get from now on; in a write transaction.
+    ///
+    /// In the file of a reader, triggers refuse what is written to the synced tables.
+    package func setMember(
+        _ id: MemberID, isReader: Bool = false, in db: SecureDatabaseStore
+    ) throws {
+        try setReadOnly(isReader, in: db)
         let number = try MemberNumbers(in: db).number(of: id)
         // What another member has promised is not promised by this one: its clock may have been
         // wrong.
@@ -13,6 +18,14 @@ extension Capture {
             UPDATE main.securestorage_sync_state
             SET promised = CASE WHEN member IS ?1 THEN promised ELSE 0 END, member = ?1
             """, values: [number])
+    }
+
+    /// Lets triggers refuse what is written to the synced tables, or capture it.
+    func setReadOnly(_ isReadOnly: Bool, in db: SecureDatabaseStore) throws {
+        guard try SyncedTables.isReadOnly(in: db) != isReadOnly else { return }
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET read_only = ?", values: [isReadOnly])
+        try install(in: db)
     }
 
     /// Forgets the floor, since the file enters another group; in a write transaction.
@@ -124,6 +137,13 @@ extension Capture {
                 FROM main.\(shape.table.sqlName)
                 WHERE \(keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
                 """)
+        }
+    }
+
+    /// Whether there is a row in one of the synced tables.
+    func hasRows(in db: SecureDatabaseStore) throws -> Bool {
+        try shapes(in: db).contains {
+            try db.bool(forQuery: "SELECT EXISTS (SELECT 1 FROM main.\($0.table.sqlName))") ?? false
         }
     }
 

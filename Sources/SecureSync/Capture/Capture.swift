@@ -63,11 +63,15 @@ package struct Capture: Sendable {
                 formerly: try former(of: reading, declaration), in: db)
         }
         try SyncedTables.keep(readings.map { ($1.name, $0) }, in: db)
+        let isReadOnly = try SyncedTables.isReadOnly(in: db)
         var needed: [(name: String, sql: String)] = []
         for (declaration, reading) in readings {
             let shape = try shape(of: reading, declaration, among: readings, in: db)
             try Bookkeeping.createTables(of: shape, in: db)
-            needed += CaptureTriggers(shape: shape, reading: reading).texts
+            needed +=
+                CaptureTriggers(
+                    shape: shape, reading: reading, isReadOnly: isReadOnly
+                ).texts
         }
         let present = try Self.triggers(in: db)
         for (name, sql) in present
@@ -84,11 +88,13 @@ package struct Capture: Sendable {
     ///   `SyncError.unsuitableTable`.
     package func verify(in db: SecureDatabaseStore) throws {
         let present = try Self.triggers(in: db)
+        let isReadOnly = try SyncedTables.isReadOnly(in: db)
         let readings = try readings(in: db)
         for (declaration, reading) in readings {
             let shape = try installedShape(of: reading, declaration, among: readings, in: db)
-            for (name, sql) in CaptureTriggers(shape: shape, reading: reading).texts
-            where present[name] != sql {
+            let triggers = CaptureTriggers(
+                shape: shape, reading: reading, isReadOnly: isReadOnly)
+            for (name, sql) in triggers.texts where present[name] != sql {
                 throw SyncError.captureWasOff(reading.name)
             }
         }

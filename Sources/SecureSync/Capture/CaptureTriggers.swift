@@ -6,12 +6,16 @@
 struct CaptureTriggers {
     let shape: TableShape
     let reading: TableReading
+    /// Whether the file is a reader's, and writes are refused.
+    let isReadOnly: Bool
 
     /// The texts by the triggers' names, in the order of their creation.
     var texts: [(name: String, sql: String)] {
-        [insertion, deletion, keyChange] + counting + updates + zeros + replacements + expiry + [
-            compaction
-        ]
+        if isReadOnly { return refusals + expiry }
+        return [insertion, deletion, keyChange] + counting + updates + zeros + replacements + expiry
+            + [
+                compaction
+            ]
     }
 
     private func trigger(
@@ -59,6 +63,20 @@ struct CaptureTriggers {
                 when: "\(Bookkeeping.isCapturing) AND NEW.\(key.sqlName) = -1",
                 ["SELECT RAISE(ABORT, \(reason.sqlLiteral))"])
         ]
+    }
+
+    /// What SQLite would take nobody would get.
+    private var refusals: [(name: String, sql: String)] {
+        let reason =
+            "the table \"\(shape.name)\" is synced, and this device is a reader of its group: only the "
+            + "others write to it"
+        let isAllowed = shape.isKeyValueStore ? " AND NOT \(Self.isExpired)" : ""
+        return [("insert", ""), ("update", ""), ("delete", isAllowed)].map { event, condition in
+            trigger(
+                "refuse_\(event)", "BEFORE \(event.uppercased())",
+                when: Bookkeeping.isCapturing + condition,
+                ["SELECT RAISE(ABORT, \(reason.sqlLiteral))"])
+        }
     }
 
     private var deletion: (name: String, sql: String) {

@@ -15,6 +15,19 @@ extension SyncedTables {
         self = try database.read { try SyncedTables(in: $0) }
     }
 
+    /// Whether this file's device is a reader of its group, so that triggers refuse what is written
+    /// to the synced tables.
+    ///
+    /// For a migration that changes rows of synced tables: on a reader they come from the others.
+    ///
+    /// - Parameter db: The file.
+    /// - Returns: False for a file that is in no group.
+    /// - Throws: The errors of the database.
+    public static func isReadOnly(in db: SecureDatabaseStore) throws -> Bool {
+        guard try db.tableExists("securestorage_sync_state") else { return false }
+        return try db.bool(forQuery: "SELECT read_only FROM main.securestorage_sync_state") ?? false
+    }
+
     /// Makes what is written to these tables captured from now on, as the creation of a
     /// ``SyncEngine`` does.
     ///

@@ -16,7 +16,8 @@ struct SuccessionEntering {
         guard var place = try journal.place() else { throw SyncError.notAMember }
         var own = try journal.takePending()
         own += try journal.outgoingChanges(former)
-        if place.entered > 0 || place.former != nil {
+        // A reader loads what the group has.
+        if !keys.isReader, place.entered > 0 || place.former != nil {
             // It was a member, and its rows are more than what it has written.
             _ = try capture.stampAndSettle(in: db)
             own += try capture.clockedRows(in: db).map(\.withKnownBirth)
@@ -25,7 +26,7 @@ struct SuccessionEntering {
         try journal.setChain(chain)
         (place.group, place.member, place.former) = (keys.group, keys.member, nil)
         (place.entered, place.published) = (0, 0)
-        try capture.setMember(keys.member, in: db)
+        try capture.setMember(keys.member, isReader: keys.isReader, in: db)
         try journal.setPlace(place)
         try journal.addPending(own)
     }

@@ -36,7 +36,7 @@ extension Inbox {
                 try journal.setHead(
                     batch.head, time: batch.time, promise: batch.promise, size: batch.size)
             }
-            try journal.setHeard(member, at: next.time)
+            try journal.setHeard(member, at: next.time, epoch: next.epoch)
             for head in next.heads {
                 try journal.setMention(by: member, of: head.member, head.number)
             }
@@ -81,6 +81,9 @@ extension Inbox {
                     isReady = false
                 }
                 continue
+            }
+            guard keys.mayWrite(head.member) else {
+                throw SyncError.damaged(transaction.name, "it has seen a batch of no writer")
             }
             if number < head.number {
                 if head.member == keys.member { throw OtherCopy() }

@@ -7,7 +7,7 @@ extension Inbox {
     mutating func openLogs() async throws {
         guard let declaration = adopted?.manifest.declaration else { return }
         let members = Set(declaration.logs.keys).union(declaration.closed.keys)
-            .filter { $0 != keys.member }
+            .filter { $0 != keys.member && keys.mayWrite($0) }
         let open = members.filter { declaration.isOpen($0) && keys.removed[$0] == nil }
             .union([keys.member])
         let found = try await database.read { [keys] db in

@@ -86,7 +86,7 @@ extension Inbox {
         snapshots.removeFirst()
         adopted = next
         try await openLogs()
-        if !declaration.isOpen(keys.member) { throw OtherCopy() }
+        if !keys.isReader, !declaration.isOpen(keys.member) { throw OtherCopy() }
         return true
     }
 

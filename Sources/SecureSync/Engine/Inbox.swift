@@ -122,6 +122,7 @@ struct Inbox {
         let sent = try await database.read { db in
             try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
         }
+        guard !keys.isReader else { return }
         try await checkOwnLog(sent: sent)
         if let declaration = adopted?.manifest.declaration, !declaration.isOpen(keys.member) {
             throw OtherCopy()

@@ -28,6 +28,8 @@ struct LogReader {
         var batches: [Batch]
         /// The object of its last batch.
         var name: String
+        /// Whose key that is sealed with.
+        var epoch: UInt64
     }
 
     /// What is kept of a batch.
@@ -110,7 +112,7 @@ struct LogReader {
                 next = Transaction(
                     heads: whole.heads, changes: whole.changes,
                     head: previous, time: whole.time,
-                    batches: batches, name: name)
+                    batches: batches, name: name, epoch: batch.header.epoch)
                 return next
             }
         }

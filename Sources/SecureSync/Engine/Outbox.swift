@@ -32,6 +32,12 @@ struct Outbox: Sendable {
         _ keys: GroupKeys, _ capture: Capture, evenHeadsAlone: Bool = false,
         in db: SecureDatabaseStore
     ) throws -> Int {
+        if keys.isReader {
+            // Triggers refuse its writes. What comes in without them counts for nobody, and has no
+            // stamp by which it could outdo what does.
+            _ = try capture.takeUpLater(in: db)
+            return 0
+        }
         let changes = try capture.stampAndSettle(in: db)
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }

@@ -62,8 +62,8 @@ extension SyncEngine {
                     isTransient: true)
             }
             try await completeRows(keys)
-            if newest.manifest.declaration.logs[keys.member] != nil {
-                // The answer to an earlier try was lost.
+            if keys.isReader || newest.manifest.declaration.logs[keys.member] != nil {
+                // A reader has no log; of others, the answer to an earlier try was lost.
                 try await setEntered(newest, keys)
                 continue
             }
@@ -178,14 +178,19 @@ extension SyncEngine {
 
     /// Loads the newest snapshot into the file of a member whose log goes on.
     ///
+    /// A reader has no log, and always loads it.
+    ///
     /// - Returns: False if the log is closed, or another copy of this file has gone on with it:
     ///   then another one has to begin.
     func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
-        guard newest.manifest.declaration.isOpen(keys.member), try await hasSent(newest, keys)
-        else { return false }
+        if !keys.isReader {
+            guard newest.manifest.declaration.isOpen(keys.member),
+                try await hasSent(newest, keys)
+            else { return false }
+        }
         try await load(newest, keys)
         return true
     }

@@ -11,7 +11,13 @@ extension SyncEngine {
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
-        let heard = try await database.read { try SyncJournal($0).lastHeard() }
+        let (epoch, rotation) = (state.epoch, state.lastRotation)
+        let (heard, behind) = try await database.read { db in
+            let journal = SyncJournal(db)
+            return (
+                try journal.lastHeard(), try journal.withOldKey(epoch, after: rotation + 86_400_000)
+            )
+        }
         var members: [SyncMember] = []
         for member in state.active {
             members.append(
@@ -19,11 +25,25 @@ extension SyncEngine {
                     member, origin: state.origin(of: member.id),
                     inviter: state.inviter(of: member.id),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
+                    missesNewKey: behind.contains(member.id),
                     lastHeard: heard[member.id].flatMap {
                         $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
                     }))
         }
         return members
+    }
+
+    /// A number that is the same on devices that have read the same chain of members, as a person
+    /// compares it: 30 digits in groups of five.
+    ///
+    /// A store can show a device an older state of the group, with members that were removed since;
+    /// above all one that joins with a code of long ago. Sync on both devices, and compare. It
+    /// changes whenever somebody joins, goes, or replaces keys, as MLS's epoch authenticator does.
+    ///
+    /// - Returns: The digits, of the chain as it was read last.
+    /// - Throws: ``SyncError/notAMember``; the errors of the database.
+    public func securityCode() async throws -> String {
+        await (try currentGroup()).state.securityCode
     }
 
     /// Removes a member, and gives the others a new key: it reads nothing that is written from now
@@ -92,15 +112,32 @@ extension SyncEngine {
 
     /// Leaves the group; the rows stay in the file, and those written last are sent before.
     ///
+    /// The file of a member that was removed forgets the group.
+    ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func leave() async throws {
-        try await syncWhatCanBe()
-        try await inGroup { [self] group in
-            let own = await group.member
-            let head = try await database.read { try SyncJournal($0).head(of: own) }
-            try await group.leave(head, snapshot: try await newestSnapshot(of: group)?.pin ?? .none)
-            try await database.write { try SyncJournal($0).leave() }
+        do {
+            try await syncWhatCanBe()
+            try await inGroup { [self] group in
+                let own = await group.member
+                let head = try await database.read { try SyncJournal($0).head(of: own) }
+                let newest = try await newestSnapshot(of: group)
+                try await group.leave(head, snapshot: newest?.pin ?? .none)
+            }
+        } catch SyncError.notAMember {
+            guard try isMember else { throw SyncError.notAMember }
+            // It was removed before, and only this file does not say so yet.
+        }
+        try await inTurn { [self] in
+            let place = try await database.write { [capture] db in
+                let place = try SyncJournal(db).place()
+                try SyncJournal(db).leave()
+                try capture.setReadOnly(false, in: db)
+                return place
+            }
             use(nil, in: store)
+            // They open what the group has written until now.
+            if let place { try MemberKeys.removeAll(place.group, place.member, in: keyStore) }
         }
     }
 

@@ -5,8 +5,19 @@ internal import SecureStorage
 extension SyncEngine {
     /// The file goes on as another member: it has found out that it is a copy, or that its log is
     /// closed, or that it has to begin anew; then the member that it was leaves.
+    ///
+    /// A reader has no log that others could mistake: it stays who it is, and loads a snapshot.
     func renew(leaving: Bool = false) async throws {
         let group = try await currentGroup()
+        if try await group.keys().isReader {
+            return try await database.write { db in
+                let journal = SyncJournal(db)
+                guard var place = try journal.place() else { throw SyncError.notAMember }
+                place.entered = 0
+                try journal.setPlace(place)
+                try journal.forgetAdopted()
+            }
+        }
         let old = await group.member
         let new: MemberID
         if leaving {

@@ -114,10 +114,13 @@ extension SyncEngine {
     /// Replaces this device's keys, and the group's, if they are old.
     ///
     /// After a round that has sent something and has found no other copy of this file: a copy that
-    /// is behind would take the keys from the one that goes on.
+    /// is behind would take the keys from the one that goes on. A reader's copies never find out,
+    /// and the first that renews is the one that stays.
     private func renewIfDue(_ group: SyncGroup, _ report: SyncReport) async throws {
         let interval = rotation.withLock { $0 }.map { UInt64($0 / .milliseconds(1)) }
-        guard report.sentBatches > 0, await group.hasOldKeys(interval) else { return }
+        let isReader = try await group.keys().isReader
+        guard report.sentBatches > 0 || isReader, await group.hasOldKeys(interval)
+        else { return }
         try await group.renewKeys(asksForKey: false)
         try await group.rotateIfNeeded(every: interval)
         try await keepChain(of: group)
@@ -125,6 +128,7 @@ extension SyncEngine {
 
     /// Adds to `report` what was done, also if the round ends with an error.
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
+        guard !keys.isReader else { return try await receive(keys, &report).failures }
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))

@@ -102,14 +102,19 @@ public final class SyncEngine: Sendable {
     ///   - deviceName: What other members see of this one; the store does not.
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
+    ///   ``SyncError/notAllowed(_:)`` for a reader that would bring rows along;
     ///   the errors of the key store and of the database.
     public func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
         try await inTurn { [self] in
             try await requireNoGroup()
+            let bringsRows = try await database.read { [capture] db in
+                localRows == .keep ? try capture.hasRows(in: db) : false
+            }
             let group = try await SyncGroup.join(
-                invitation, in: store, keyStore: keyStore, deviceName: deviceName)
+                invitation, in: store, keyStore: keyStore, deviceName: deviceName,
+                bringsRows: bringsRows)
             try await enter(group, keepsRows: localRows == .keep) { [capture] db in
                 switch localRows {
                 case .keep:
@@ -150,17 +155,17 @@ public final class SyncEngine: Sendable {
         _ group: SyncGroup, keepsRows: Bool,
         _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) async throws {
-        let (id, member, chain) = (group.id, await group.member, await group.entries)
+        let (id, keys, chain) = (group.id, try await group.keys(), await group.entries)
         let devices = await group.state.devices.map(\.id)
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             try prepare(db)
             try journal.leave()
             try capture.forgetFloor(in: db)
-            try capture.setMember(member, in: db)
+            try capture.setMember(keys.member, isReader: keys.isReader, in: db)
             try journal.setChain(chain)
-            try journal.noteMembers(devices, own: member)
-            try journal.setPlace(.init(group: id, member: member, keepsRows: keepsRows))
+            try journal.noteMembers(devices, own: keys.member)
+            try journal.setPlace(.init(group: id, member: keys.member, keepsRows: keepsRows))
         }
         self.group.withLock { $0 = group }
     }
@@ -169,8 +174,8 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - kind: For one joining, or as often as it is used.
-    ///   - role: What the devices that it adds may do. nil: those of a code for once read and write
-    ///     rows, and those of one for recovery are admins.
+    ///   - role: What the devices that it adds may do. nil: those of a code for once are writers,
+    ///     and those of one for recovery admins.
     ///   - expires: When the code ends; at most 200 years from now. nil: one for once after a week,
     ///     one for recovery never.
     ///   - forOlderSystems: Whether a device may use it whose system lacks ML-KEM, such as iOS 18

@@ -81,10 +81,24 @@ extension SyncJournal {
         return heard
     }
 
-    func setHeard(_ member: MemberID, at time: UInt64) throws {
+    /// Notes when a member sealed its last batch, and with the key of which epoch; 0 if that is not
+    /// known.
+    func setHeard(_ member: MemberID, at time: UInt64, epoch: UInt64 = 0) throws {
         try db.executeUpdate(
-            "UPDATE securestorage_sync_head SET heard = ? WHERE member = ?",
-            values: [Int64(time), member.bytes])
+            "UPDATE securestorage_sync_head SET heard = ?, epoch = ? WHERE member = ?",
+            values: [Int64(time), Int64(epoch), member.bytes])
+    }
+
+    /// The members whose last batch was sealed after a time with the key of an epoch before the
+    /// newest.
+    func withOldKey(_ epoch: UInt64, after time: UInt64) throws -> Set<MemberID> {
+        Set(
+            try db.allRows(
+                """
+                SELECT member FROM securestorage_sync_head
+                WHERE epoch BETWEEN 1 AND ? - 1 AND heard > ?
+                """, [.integer(Int64(epoch)), .integer(Int64(clamping: time))], columns: 1
+            ).compactMap { $0[0].blobBytes.flatMap { MemberID($0) } })
     }
 
     /// The first 16 bytes of a batch's hash, if it was applied here.

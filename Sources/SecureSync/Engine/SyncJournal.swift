@@ -38,7 +38,7 @@ struct SyncJournal {
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_head (
               member BLOB PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL,
-              heard INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+              heard INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_mention (
               writer BLOB, member BLOB, number INTEGER NOT NULL,
               PRIMARY KEY (writer, member)) WITHOUT ROWID;

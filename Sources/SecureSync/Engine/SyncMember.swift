@@ -27,10 +27,25 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         case admin
         /// Reads and writes rows.
         case writer
+        /// Reads rows. SQLite refuses what its file's synced tables are told to write, and other
+        /// members accept nothing from it: see ``SyncedTables/isReadOnly(in:)``.
+        case reader
 
-        init(_ role: ChainEntry.Role) { self = role == .admin ? .admin : .writer }
+        init(_ role: ChainEntry.Role) {
+            switch role {
+            case .admin: self = .admin
+            case .writer: self = .writer
+            case .reader: self = .reader
+            }
+        }
 
-        var inChain: ChainEntry.Role { self == .admin ? .admin : .writer }
+        var inChain: ChainEntry.Role {
+            switch self {
+            case .admin: .admin
+            case .writer: .writer
+            case .reader: .reader
+            }
+        }
     }
 
     /// 32 hexadecimal digits that name it, also in the store: a random number, no name of a device
@@ -63,10 +78,15 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     /// When it sealed the last of its batches that was applied here, by its own clock; nil before
     /// the first.
     public let lastHeard: Date?
+    /// Whether it has written with an older key than the group's, more than a day after the change.
+    ///
+    /// By the clocks of both. The store may hide the change from that device, or it was not told
+    /// yet: somebody who was removed still reads what it writes.
+    public let missesNewKey: Bool
 
     init(
         _ member: ChainEntry.Member, origin: MembershipState.Origin?, inviter: MemberID?,
-        name: String, isThisDevice: Bool, lastHeard: Date?
+        name: String, isThisDevice: Bool, missesNewKey: Bool, lastHeard: Date?
     ) {
         memberID = member.id
         kind = Kind(member.kind)
@@ -78,7 +98,10 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         expires =
             member.expires == 0
             ? nil : Date(timeIntervalSince1970: Double(member.expires) / 1000)
-        (self.name, self.isThisDevice, self.lastHeard) = (name, isThisDevice, lastHeard)
+        self.name = name
+        self.isThisDevice = isThisDevice
+        self.missesNewKey = missesNewKey
+        self.lastHeard = lastHeard
     }
 }
 

@@ -61,18 +61,20 @@ package struct ChainEntry: Equatable, Sendable {
         case recovery
     }
 
-    /// What a member may do to the group; all read and write its rows.
+    /// What a member may do; all read the group's rows.
     package enum Role: UInt8, Sendable {
-        /// Invites, removes, changes the key, and lets the group begin anew.
+        /// Writes rows, invites, removes, changes the key, and lets the group begin anew.
         case admin
-        /// Goes on as another member after a copy, and leaves.
+        /// Writes rows, goes on as another member after a copy, and leaves.
         case writer
+        /// Replaces its own keys, and leaves. It has no log, and what else it signs does not count.
+        case reader
     }
 
     /// What one member gets: the group's key, and, an admin, the secret of the tree.
     package struct OwnKeys: Equatable, Sendable {
         package var epoch: Data
-        /// Empty for a writer, and if the author does not have it.
+        /// Empty but for an admin, and if the author does not have it.
         package var secret: Data
 
         package init(epoch: Data, secret: Data = Data()) {
@@ -88,7 +90,7 @@ package struct ChainEntry: Equatable, Sendable {
         package var commitment: Data
         /// The key, sealed with the secret of the tree.
         package var sealedForAdmins: Data
-        /// The key, sealed with that of the root; empty if all are admins.
+        /// The key, sealed with that of the root, for writers and readers; empty if all are admins.
         package var sealedForWriters: Data
         /// Another secret for the admins.
         package var secret: Secret?
@@ -131,7 +133,7 @@ package struct ChainEntry: Equatable, Sendable {
     package struct NodeKeys: Equatable, Sendable {
         package var node: KeyTree.Node
         package var commitment: Data
-        /// For the left and for the right child; empty where no writer is.
+        /// For the left and for the right child; empty where only admins are.
         package var wrapped: [Data]
 
         package init(_ node: KeyTree.Node, commitment: Data, wrapped: [Data]) {

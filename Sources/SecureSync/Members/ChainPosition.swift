@@ -1,4 +1,5 @@
 package import Foundation
+internal import SecureKeys
 
 /// An entry of the chain of members, and by its hash all objects of the chain before it.
 ///
@@ -14,6 +15,22 @@ package struct ChainPosition: Hashable, Sendable {
     package init(number: UInt64, hash: Data) {
         self.number = number
         self.hash = hash
+    }
+
+    /// Reads what ``keyStoreValue`` has made; zeros for anything else, which is no position.
+    init(keyStoreValue value: SecretBytes) {
+        let bytes = value.withUnsafeBytes { Data($0) }
+        guard bytes.count == 8 + MembershipState.hashCount else {
+            self.init(number: 0, hash: Data(count: MembershipState.hashCount))
+            return
+        }
+        self.init(
+            number: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }, hash: bytes.dropFirst(8))
+    }
+
+    /// The number, big-endian, and the hash.
+    var keyStoreValue: SecretBytes {
+        SecretBytes(copying: withUnsafeBytes(of: number.bigEndian) { Array($0) } + hash)
     }
 }
 

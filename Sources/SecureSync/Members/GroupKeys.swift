@@ -36,7 +36,17 @@ package struct GroupKeys: Sendable {
     package var currentEpoch: UInt64 { state.epoch }
 
     /// All that ever wrote, this member and removed ones included.
-    package var writers: [MemberID] { state.everyone.filter { $0.kind == .device }.map(\.id) }
+    package var writers: [MemberID] {
+        state.everyone.filter { $0.kind == .device && $0.role != .reader }.map(\.id)
+    }
+
+    /// Whether a member is one of the ``writers``.
+    func mayWrite(_ member: MemberID) -> Bool {
+        state.member(member).map { $0.kind == .device && $0.role != .reader } ?? false
+    }
+
+    /// Whether this member only reads: it has no log, and makes no snapshots.
+    var isReader: Bool { !mayWrite(member) }
 
     /// The last batch that counts of each member that is gone.
     package var removed: [MemberID: LogHead] { state.removed }
@@ -57,7 +67,7 @@ package struct GroupKeys: Sendable {
             guard isCurrent else { throw Outdated() }
             return false
         }
-        guard known.kind == .device else { return false }
+        guard mayWrite(known.id) else { return false }
         return state.lastSnapshots[member].map { number <= $0.number } ?? true
     }
 

@@ -74,6 +74,13 @@ struct MemberKeys: Sendable {
         "securestorage-sync-\(group.base64EncodedString())-\(member)"
     }
 
+    /// Removes all that a key store has of a member.
+    static func removeAll(_ group: Data, _ member: MemberID, in store: any KeyStore) throws {
+        for suffix in ["", SyncGroup.nextSuffix, SyncGroup.chainSuffix] {
+            try store.remove(name(group, member) + suffix)
+        }
+    }
+
     // MARK: - Use
 
     var publicKeys: PublicKeys {

@@ -98,6 +98,8 @@ extension MembershipState {
             switch action {
             case .add, .remove, .rotate:
                 throw Refusal("only an admin invites, removes and changes the key")
+            case .fork where author.role == .reader:
+                throw Refusal("a reader has no log that a copy could go on from")
             case .found, .succeed, .leave, .fork, .update: break
             }
         }

@@ -173,6 +173,23 @@ package struct MembershipState: Equatable, Sendable {
             hash: number == 0 ? Data(count: Self.hashCount) : hashes[Int(number) - 1])
     }
 
+    /// 100 bits of a hash of the last entry and all before it, for people to compare.
+    var securityCode: String {
+        var hash = SHA256()
+        hash.update(data: Data("SecureStorage sync security code 1".utf8))
+        hash.update(data: group)
+        hash.update(data: position.hash)
+        let bytes = Array(hash.finalize())
+        return (0..<6).map { index in
+            // Of so many bits, all remainders are about as likely.
+            let number = bytes[(5 * index)..<(5 * index + 5)].reduce(UInt64(0)) {
+                $0 << 8 | UInt64($1)
+            }
+            let digits = String(number % 100_000)
+            return String(repeating: "0", count: 5 - digits.count) + digits
+        }.joined(separator: " ")
+    }
+
     /// The hash of all objects up to this number; nil if it was not read.
     func hash(at number: UInt64) -> Data? {
         number > 0 && number <= count ? hashes[Int(number) - 1] : nil

@@ -26,10 +26,10 @@ extension SyncGroup {
         try await append { _ in .found(founder, keys) }
     }
 
-    /// Joins the group in which an invitation was made.
+    /// Joins the group in which an invitation was made; a reader can bring no rows along.
     package static func join(
         _ invitation: SyncInvitation, in store: any SyncObjectStore, keyStore: any KeyStore,
-        deviceName: String
+        deviceName: String, bringsRows: Bool = false
     ) async throws -> SyncGroup {
         let guest = MemberKeys(of: invitation.secret)
         guard let id = try await find(guest.id, of: invitation, in: store) else {
@@ -49,7 +49,7 @@ extension SyncGroup {
                     "the group has begun anew since; ask for another one")
             }
         }
-        try await group.enter(invitation, deviceName)
+        try await group.enter(invitation, deviceName, bringsRows: bringsRows)
         return group
     }
 
@@ -78,8 +78,15 @@ extension SyncGroup {
         return nil
     }
 
-    private func enter(_ invitation: SyncInvitation, _ deviceName: String) async throws {
+    private func enter(
+        _ invitation: SyncInvitation, _ deviceName: String, bringsRows: Bool
+    ) async throws {
         let guest = memberKeys
+        if bringsRows, state.member(guest.id)?.role == .reader {
+            throw SyncError.notAllowed(
+                "the code is one for reading, and this file's rows could not be sent; join with "
+                    + "localRows: .discard, or ask for another code")
+        }
         // Kept until the file has written down that it is a member: a joining that was killed goes
         // on as the same one.
         let place = "securestorage-sync-joining-\(guest.id)"

@@ -21,6 +21,8 @@ package actor SyncGroup {
     var keysChain = Data()
     /// The secret of the tree that was opened last.
     var openedTreeSecret: GroupSecret?
+    /// The last entry that this device's key store knows.
+    private var keptPosition: ChainPosition?
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []
     /// What counts for nobody, as long as the chain has so many objects.
@@ -74,9 +76,48 @@ package actor SyncGroup {
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
+        // Before the store is listed: another engine may read on in the meantime.
+        let kept = try keptPosition ?? readKeptPosition()
         try await readAll()
+        try require(kept)
+        try keepPosition()
         try adoptRenewedKeys()
     }
+
+    /// How far this device knows the chain, by its key store: a file that is put back to an older
+    /// state does not know, and its store may be put back with it.
+    private func readKeptPosition() throws -> ChainPosition? {
+        do {
+            return ChainPosition(keyStoreValue: try keyStore.read(keptName))
+        } catch KeyStoreError.notFound {
+            return nil
+        }
+    }
+
+    private var keptName: String { MemberKeys.name(id, memberKeys.id) + Self.chainSuffix }
+
+    private func require(_ kept: ChainPosition?) throws {
+        guard let kept, kept.number > 0 else { return }
+        guard let hash = state.hash(at: kept.number) else {
+            throw SyncError.storeHasForgotten(.chain, have: kept.number, found: state.count)
+        }
+        guard hash == kept.hash else {
+            throw SyncError.damaged(
+                SyncNames.chainEntry(group: id, number: kept.number),
+                "it is another chain of members than this device has read before")
+        }
+    }
+
+    private func keepPosition() throws {
+        // The keys of a code are in no key store.
+        guard state.member(memberKeys.id)?.kind == .device else { return }
+        let position = state.position
+        guard position.number > keptPosition?.number ?? 0 else { return }
+        try keyStore.store(position.keyStoreValue, forName: keptName)
+        keptPosition = position
+    }
+
+    static let chainSuffix = "-chain"
 
     private func readAll() async throws {
         let listed = try await list()

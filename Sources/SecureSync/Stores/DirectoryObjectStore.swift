@@ -8,11 +8,12 @@ internal import SecureStoragePlatform
 /// `link(2)`, which fails if the name exists. The file system must have hard links; FAT has none.
 /// The directory is created when it is first needed, if only that is missing, readable by its owner
 /// only. Several processes and machines may use it together. A share that is not mounted cannot be
-/// told from an empty store; sync asks nobody to begin anew there.
+/// told from an empty store; sync asks nobody to begin anew there. Links below the directory are no
+/// objects and lead nowhere, so that whoever else writes to a share cannot point at other files.
 ///
 /// Nothing is repeated by itself.
 public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
-    private let root: String
+    let root: String
 
     /// The most objects that a list returns at a time.
     static let pageSize = 1000
@@ -27,45 +28,43 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
 
     package var place: String { "the directory \"\(root)\"" }
 
-    private func path(_ name: String) throws -> String {
-        try SyncObjectName.check(name)
-        return "\(root)/\(name)"
-    }
-
     // MARK: - Objects
 
     /// Creates an object by linking a complete file to its name.
     public func create(_ name: String, _ bytes: Data) async throws -> Bool {
-        let path = try path(name)
-        return try await onOwnThread { try create(path, bytes) }
+        try SyncObjectName.check(name)
+        return try await onOwnThread { try createNow(name, bytes) }
     }
 
-    private func create(_ path: String, _ bytes: Data) throws -> Bool {
+    private func createNow(_ name: String, _ bytes: Data) throws -> Bool {
         // Before the content is written: most calls that fail have no need for it.
-        if access(path, F_OK) == 0 {
+        if let place = try place(of: name), Self.status(place) != nil {
             // Whoever has linked it may not have come to this.
-            guard AtomicFile.syncDirectory(Self.parent(path)) else {
-                throw Self.failure("sync a directory", EIO)
-            }
+            guard place.directory.syncNames() else { throw Self.failure("sync a directory", EIO) }
             return false
         }
-        return try withDraft(of: bytes) { draft in
-            switch try naming(path, { link(draft, path) }) {
+        return try withDraft(of: bytes) { root, draft in
+            let code = try naming(name) {
+                linkat(root.number, draft, $0.directory.number, $0.name, 0)
+            }
+            switch code {
             case 0: return true
             case EEXIST: return false
             case EPERM, ENOTSUP, EMLINK:
                 throw SyncError.storeCannotCreateOnly("its file system has no hard links")
-            case let code: throw Self.failure("create an object", code)
+            default: throw Self.failure("create an object", code)
             }
         }
     }
 
     /// Returns a file's content; nil if there is none.
     public func read(_ name: String) async throws -> Data? {
-        let path = try path(name)
+        try SyncObjectName.check(name)
         return try await onOwnThread {
             do {
-                let file = try Descriptor(path, O_RDONLY | O_NONBLOCK)
+                guard let place = try place(of: name) else { return nil }
+                let file = try Descriptor(
+                    place.name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, in: place.directory)
                 let status = try file.status()
                 guard status.st_mode & S_IFMT == S_IFREG else { return nil }
                 guard status.st_size <= Self.largestObject else {
@@ -75,8 +74,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
                 let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
                 return bytes.prefix(count)
             } catch let error as SystemError {
-                // A component may be an object itself.
-                guard error.code != ENOENT, error.code != ENOTDIR else { return nil }
+                guard !Self.isNothing(error.code) else { return nil }
                 throw Self.failure("read an object", error.code)
             }
         }
@@ -84,20 +82,24 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
 
     /// Removes files, and directories that are empty then.
     public func remove(_ names: [String]) async throws {
-        let paths = try names.map(path)
+        for name in names { try SyncObjectName.check(name) }
         try await onOwnThread {
             var directories: Set<String> = []
-            for path in paths {
-                guard unlink(path) == 0 || [ENOENT, ENOTDIR].contains(errno) else {
-                    throw Self.failure("remove an object")
-                }
-                directories.insert(Self.parent(path))
+            for name in names {
+                guard let place = try place(of: name) else { continue }
+                guard unlinkat(place.directory.number, place.name, 0) == 0 || Self.isNothing(errno)
+                else { throw Self.failure("remove an object") }
+                directories.insert(Self.parent(name))
             }
             for directory in directories {
                 // Those that hold something else stay.
                 var empty = directory
-                while empty.count > root.count, rmdir(empty) == 0 { empty = Self.parent(empty) }
-                AtomicFile.syncDirectory(empty)
+                while !empty.isEmpty, let place = try place(of: empty),
+                    unlinkat(place.directory.number, place.name, AT_REMOVEDIR) == 0
+                {
+                    empty = Self.parent(empty)
+                }
+                try self.directory(empty)?.syncNames()
             }
         }
     }
@@ -132,8 +134,8 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
             guard found.count < Self.pageSize else { return }
             if entry.isDirectory {
                 try collect(entry.name, prefix, after, &found)
-            } else if let size = try Self.size("\(root)/\(entry.name)") {
-                found.append(SyncObject(name: entry.name, size: size))
+            } else {
+                found.append(SyncObject(name: entry.name, size: entry.size))
             }
         }
     }
@@ -144,13 +146,14 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     /// Names are ASCII, of which `String` has the order of bytes.
     private func entries(
         of directory: String, where isWanted: (_ name: String, _ isDirectory: Bool) -> Bool
-    ) throws -> [(name: String, isDirectory: Bool)] {
-        guard let stream = opendir("\(root)/\(directory)") else {
-            guard errno == ENOENT || errno == ENOTDIR else { throw Self.failure("list objects") }
-            return []
+    ) throws -> [(name: String, isDirectory: Bool, size: Int)] {
+        guard let descriptor = try self.directory(String(directory.dropLast())) else { return [] }
+        // The stream closes a descriptor of its own.
+        guard let stream = fdopendir(dup(descriptor.number)) else {
+            throw Self.failure("list objects")
         }
         defer { closedir(stream) }
-        var entries: [(name: String, isDirectory: Bool)] = []
+        var entries: [(name: String, isDirectory: Bool, size: Int)] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
@@ -162,40 +165,39 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
             }
             // Drafts, and whatever else others keep there, are no objects.
             guard SyncObjectName.isValid(name) else { continue }
-            let isDirectory: Bool
+            var kind: mode_t = 0
             switch Int32(entry.pointee.d_type) {
-            case Int32(DT_DIR): isDirectory = true
-            case Int32(DT_REG): isDirectory = false
-            default:
-                // Not every file system says what an entry is; a link may be a directory.
-                var status = stat()
-                guard stat("\(root)/\(directory)\(name)", &status) == 0 else { continue }
-                isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            case Int32(DT_DIR): kind = S_IFDIR
+            case Int32(DT_REG): kind = S_IFREG
+            // Not every file system says what an entry is.
+            case Int32(DT_UNKNOWN):
+                kind = Self.status((descriptor, name)).map { $0.st_mode & S_IFMT } ?? 0
+            default: continue
             }
-            let path = directory + name + (isDirectory ? "/" : "")
-            if isWanted(path, isDirectory) { entries.append((path, isDirectory)) }
+            let path = directory + name + (kind == S_IFDIR ? "/" : "")
+            guard kind == S_IFDIR || kind == S_IFREG, isWanted(path, kind == S_IFDIR) else {
+                continue
+            }
+            if kind == S_IFDIR {
+                entries.append((path, true, 0))
+            } else if let status = Self.status((descriptor, name)) {
+                // Otherwise it has been removed.
+                entries.append((path, false, Int(status.st_size)))
+            }
         }
         return entries.sorted { $0.name < $1.name }
-    }
-
-    /// Returns a file's size; nil if it has been removed.
-    private static func size(_ path: String) throws -> Int? {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw failure("list objects") }
-            return nil
-        }
-        return Int(status.st_size)
     }
 
     // MARK: - Marks
 
     /// Sets a mark by renaming a complete file.
     public func mark(_ name: String, _ bytes: Data) async throws {
-        let path = try path(name)
+        try SyncObjectName.check(name)
         try await onOwnThread {
-            try withDraft(of: bytes) { draft in
-                let code = try naming(path) { rename(draft, path) }
+            try withDraft(of: bytes) { root, draft in
+                let code = try naming(name) {
+                    renameat(root.number, draft, $0.directory.number, $0.name)
+                }
                 guard code == 0 else { throw Self.failure("set a mark", code) }
             }
         }
@@ -205,11 +207,11 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     public func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String? {
-        let path = try path(name)
+        try SyncObjectName.check(name)
         let end = ContinuousClock.now + limit
         var pause = Duration.milliseconds(10)
         while true {
-            let now = Self.tag(path)
+            let now = self.tag(name)
             if let now, now != tag { return now }
             let rest = end - ContinuousClock.now
             guard rest > .zero else { return nil }
@@ -219,76 +221,35 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     }
 
     /// The identity of the file that a mark is: each mark is a new one.
-    private static func tag(_ path: String) -> String? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+    private func tag(_ name: String) -> String? {
+        guard let place = try? place(of: name), var status = Self.status(place) else { return nil }
         var time: [Int64] = [0, 0]
         cplatform_modified(&status, &time)
         return "\(status.st_ino)-\(time[0])-\(time[1])"
     }
 
-    // MARK: - Files
-
     /// Runs `body` with a synced file of `bytes`, which is removed if it is still there afterwards.
-    private func withDraft<R>(of bytes: Data, _ body: (String) throws -> R) throws -> R {
+    private func withDraft<R>(
+        of bytes: Data, _ body: (_ root: Descriptor, _ draft: String) throws -> R
+    ) throws -> R {
         guard mkdir(root, 0o700) == 0 || errno == EEXIST else {
             let code = errno
             // Not made here: the share that it is on may not be mounted.
             let advice = code == ENOENT ? "; make the directory that it is in, or mount it" : ""
             throw Self.failure("make the store's directory \"\(root)\"", code, advice)
         }
-        let draft = "\(root)/.draft-\(UUID().uuidString)"
-        defer { unlink(draft) }
+        let draft = ".draft-\(UUID().uuidString)"
+        let directory: Descriptor
         do {
-            let file = try Descriptor(creating: draft)
+            directory = try Descriptor(root, O_RDONLY | O_DIRECTORY)
+            let file = try Descriptor(creating: draft, in: directory)
             try bytes.withUnsafeBytes { try file.write($0) }
             try file.sync()
         } catch let error as SystemError {
+            unlink("\(root)/\(draft)")
             throw Self.failure("write an object", error.code)
         }
-        return try body(draft)
-    }
-
-    /// Calls a function of the system that gives a file its name, makes the directories of the name
-    /// if they are missing, and makes the name durable.
-    ///
-    /// - Returns: 0, or the `errno`.
-    private func naming(_ path: String, _ call: () -> Int32) throws -> Int32 {
-        // Another caller may remove an empty directory at any time.
-        for _ in 1...100 {
-            let code = call() == 0 ? 0 : errno
-            if code == ENOENT {
-                try makeDirectory(Self.parent(path))
-                continue
-            }
-            if code == 0 || code == EEXIST, !AtomicFile.syncDirectory(Self.parent(path)) {
-                throw Self.failure("sync a directory", EIO)
-            }
-            return code
-        }
-        return ENOENT
-    }
-
-    private func makeDirectory(_ path: String) throws {
-        guard path.count > root.count else { return }
-        try makeDirectory(Self.parent(path))
-        if mkdir(path, 0o700) == 0 {
-            AtomicFile.syncDirectory(Self.parent(path))
-        } else if errno != EEXIST, errno != ENOENT {
-            throw Self.failure("make a directory")
-        }
-    }
-
-    private static func parent(_ path: String) -> String {
-        (path as NSString).deletingLastPathComponent
-    }
-
-    private static func failure(
-        _ action: String, _ code: Int32 = errno, _ advice: String = ""
-    ) -> SyncError {
-        .store(
-            code: code == ENOENT ? "ENOENT" : code == ENOSPC ? "ENOSPC" : "errno \(code)",
-            message: "cannot \(action): \(String(cString: strerror(code)))\(advice)",
-            isTransient: [EAGAIN, ENOSPC, EDQUOT, ESTALE, ETIMEDOUT, ENOTCONN, EIO].contains(code))
+        defer { unlinkat(directory.number, draft, 0) }
+        return try body(directory, draft)
     }
 }

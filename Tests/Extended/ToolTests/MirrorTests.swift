@@ -180,7 +180,8 @@ struct MirrorTests {
             return ["LD_PRELOAD": library]
         }
 
-        private static let link = "int link(const char *from, const char *to)"
+        private static let link =
+            "int linkat(int a, const char *from, int b, const char *to, int flags)"
 
         @Test(.disabled(if: Sanitizer.isPresent))
         func `a store that cannot be reached is shown, tried again, and left at SIGTERM`() throws {

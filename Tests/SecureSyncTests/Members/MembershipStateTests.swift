@@ -134,6 +134,23 @@ struct MembershipStateTests {
         try check(chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
     }
 
+    @Test func `a reader replaces its own keys, leaves, and does nothing else`() throws {
+        var chain = try TestChain()
+        let (reader, other) = (try chain.add(.device, .reader), MemberKeys.random())
+        let record = try TestChain.record(other, .device, .reader)
+        let byAdmin = "only an admin invites, removes and changes the key"
+        try check(chain.refusal(.add(record, TestChain.own), by: reader), equals: byAdmin)
+        try check(chain.refusal(.rotate(chain.epoch()), by: reader), equals: byAdmin)
+        try check(
+            chain.refusal(
+                .fork(record, TestChain.own, after: TestChain.head(reader.id)), by: reader),
+            equals: "a reader has no log that a copy could go on from")
+        let keys = try reader.renewed().publicKeys
+        try check(
+            chain.refusal(.update(keys, TestChain.own, asksForKey: false), by: reader) == nil)
+        try check(chain.refusal(.leave(TestChain.head(reader.id)), by: reader) == nil)
+    }
+
     @Test(arguments: [ChainEntry.Kind.invitation, .recovery])
     func `an invitation only adds a device with its own role`(_ kind: ChainEntry.Kind) throws {
         var chain = try TestChain()

@@ -11,7 +11,9 @@ struct SyncMembersVerb: SyncVerb {
         discussion: """
             Also invitations that were not used yet. "came from" is the member that has invited it, or, with "copy of", \
             whose file has gone on as it. "last heard" is the time of a member's last batch that was applied \
-            here, by its own clock.
+            here, by its own clock; "old key" means that it was written with an older key than the group's, more than a \
+            day after the change: the store may hide that from it. The security code is the same on devices that have \
+            read the same members. Compare it after a device has joined with an old code.
 
             EXAMPLES
               securestorage sync members notes.db --store /mnt/share --device-keys keys
@@ -36,6 +38,7 @@ struct SyncMembersVerb: SyncVerb {
         let forkOf: String?
         let expires: String?
         let lastHeard: String?
+        let missesNewKey: Bool
 
         init(_ member: SyncMember) {
             (id, name, isThisDevice) = (member.id, member.name, member.isThisDevice)
@@ -44,6 +47,7 @@ struct SyncMembersVerb: SyncVerb {
             addedAt = PointInTime.textInUTC(member.addedAt)
             expires = member.expires.map { PointInTime.textInUTC($0) }
             lastHeard = member.lastHeard.map { PointInTime.textInUTC($0) }
+            missesNewKey = member.missesNewKey
         }
     }
 
@@ -58,10 +62,18 @@ struct SyncMembersVerb: SyncVerb {
                 .text(member.isThisDevice ? "\(member.name) (this one)" : member.name),
                 .text("\(member.kind)"), .text("\(member.role)"),
                 .text(origin(of: member, among: members)),
-                .text(member.lastHeard.map { PointInTime.text($0) } ?? ""), .text(member.id),
+                .text(heard(member)), .text(member.id),
             ])
         }
         try table.end()
+        try Output.standard.flush()
+        let code = try waiting { try await engine.securityCode() }
+        try acknowledge("the security code is \(code)", on: .errors)
+    }
+
+    private func heard(_ member: SyncMember) -> String {
+        let time = member.lastHeard.map { PointInTime.text($0) } ?? ""
+        return member.missesNewKey ? "\(time), old key" : time
     }
 
     private func origin(of member: SyncMember, among members: [SyncMember]) -> String {

@@ -43,20 +43,24 @@ struct SyncInvite: SyncVerb {
         abstract: "Print a code with which another device can join.",
         discussion: """
             The code is a secret: whoever has it can join and read everything. It can be used once, for a week, and the \
-            device reads and writes rows. One for recovery stays valid until it is removed from the members, for a sheet \
-            of paper, and its devices are admins: they can also invite, remove, and let the group begin anew.
+            device is a writer: it reads and writes rows. With --role reader it only reads them, and SQLite refuses what \
+            its file's synced tables are told to write. One for recovery stays valid until it is removed from the \
+            members, for a sheet of paper, and its devices are admins: they can also invite, remove, and let the group \
+            begin anew.
 
             EXAMPLES
               securestorage sync invite notes.db --store /mnt/share --device-keys keys
-              securestorage sync invite notes.db --admin --store /mnt/share --device-keys keys
+              securestorage sync invite notes.db --role admin --store /mnt/share --device-keys keys
               securestorage sync invite notes.db --recovery --store /mnt/share --device-keys keys
             """)
+
+    enum Role: String, ExpressibleByArgument, CaseIterable { case admin, writer, reader }
 
     @Argument(help: "The encrypted file.", completion: .file()) var file: String
     @Option(help: MirrorStoreOptions.help, completion: .directory) var store: String
     @Option(help: Sync.deviceKeysHelp, completion: .directory) var deviceKeys: String
     @Flag(help: "A code that stays valid.") var recovery = false
-    @Flag(help: "The device may also change the group.") var admin = false
+    @Option(help: "What the device may do.") var role: Role?
     @Option(help: ArgumentHelp("How many days the code is valid.", valueName: "number"))
     var days: Int?
     @OptionGroup(title: MirrorStoreOptions.title) var storeOptions: MirrorStoreOptions
@@ -71,9 +75,14 @@ struct SyncInvite: SyncVerb {
 
     func run() throws {
         let (engine, kind) = (try engine(), recovery ? SyncInvitation.Kind.recovery : .once)
-        let (role, end) = (
-            admin ? SyncMember.Role.admin : nil, days.map { Date() + Double($0) * 86_400 }
-        )
+        let role = role.map { role -> SyncMember.Role in
+            switch role {
+            case .admin: .admin
+            case .writer: .writer
+            case .reader: .reader
+            }
+        }
+        let end = days.map { Date() + Double($0) * 86_400 }
         let invitation = try waiting {
             try await engine.invite(kind, role: role, expires: end)
         }

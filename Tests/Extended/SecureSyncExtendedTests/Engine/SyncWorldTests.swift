@@ -45,6 +45,19 @@ struct SyncWorldTests {
         }
     }
 
+    @Test(arguments: [1, 2] as [UInt64])
+    func `readers have the rows of those that write, whatever happens to both`(
+        seed: UInt64
+    ) async throws {
+        var world = SyncWorld(seed: seed)
+        world.hasRoles = true
+        do {
+            try await world.run(steps: 60)
+        } catch {
+            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+        }
+    }
+
     @Test(arguments: [37, 42] as [UInt64])
     func `members that write and die before their logs begin lose nothing`(
         seed: UInt64
