@@ -131,6 +131,6 @@ extension SyncJournal {
         }
         return before.objection(
             to: declaration, by: next.writer, published: try published(),
-            promise: { (try? promise(of: $0, $1)) ?? 0 })
+            promise: { (try? greatestPromise(of: $0, $1)) ?? 0 })
     }
 }

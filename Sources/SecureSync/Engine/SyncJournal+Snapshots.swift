@@ -158,6 +158,17 @@ extension SyncJournal {
                 """, values: [member.bytes, Int64(number), isReadHere ? 1 : 0]) ?? 0
     }
 
+    /// What ``promise(of:_:isReadHere:)`` may be of a batch that this file has not read: a snapshot
+    /// that it has loaded names the promises of some batches only, and later ones are no less.
+    func greatestPromise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
+        let next = try db.uint64(
+            forQuery: """
+                SELECT promise FROM securestorage_sync_log WHERE member = ? AND number >= ?
+                ORDER BY number LIMIT 1
+                """, values: [member.bytes, Int64(number)])
+        return max(try promise(of: member, number), next ?? 0)
+    }
+
     /// How many batches, and bytes of them, are in the logs after a snapshot.
     func size(after heads: Floor.Heads) throws -> (batches: UInt64, bytes: UInt64) {
         var size: (batches: UInt64, bytes: UInt64) = (0, 0)

@@ -1,0 +1,315 @@
+"""A member: it joins, reads what others have written, and writes rows."""
+import os
+import time as clock
+
+from .body import FLOOR, NOBODY, Body, Change, Register
+from .chain import ADD, DEVICE, INVITATION, Chain, Member as Record, invitation_mac, signed
+from .encoding import Damaged, digits, padded, require, sha256
+from .keys import ED25519, GroupSecret, MemberKeys
+from .objects import Header, Log, Manifest, is_signed_for, open_object, seal, snapshot_rows
+
+LONGEST_AHEAD = 31 * 86_400_000
+
+
+def typed(value):
+    """To SQLite 1, 1.0 and '1' are three values."""
+    return (type(value).__name__, value)
+
+
+class Row:
+    def __init__(self, change):
+        self.life, self.alive = change.stamp, change.alive
+        self.cells = {}
+        self.merge_registers(change)
+
+    def merge_registers(self, change):
+        for register in change.registers if self.alive else []:
+            for column, value in zip(register.columns, register.values):
+                own = self.cells.get(column)
+                if own is None or own[1] < register.stamp:
+                    self.cells[column] = (value, register.stamp, register.columns)
+
+    def merge(self, change):
+        if (self.life, self.alive) == (change.stamp, change.alive):
+            self.merge_registers(change)
+        elif (self.life, not self.alive) < (change.stamp, not change.alive):
+            self.__init__(change)
+
+    def reduce(self, floor):
+        """Forgets the stamps up to a floor."""
+        self.life = reduced(self.life, floor)
+        self.cells = {c: (v, reduced(s, floor), g) for c, (v, s, g) in self.cells.items()}
+
+    def greatest(self):
+        return max([self.life] + [cell[1] for cell in self.cells.values()])
+
+
+def reduced(stamp, floor):
+    return FLOOR if stamp is not None and stamp[0] <= floor else stamp
+
+
+class Member:
+    def __init__(self, store, group, keys, now=lambda: int(clock.time() * 1000)):
+        self.store, self.group, self.keys, self.now = store, group, keys, now
+        self.chain = Chain(group)
+        self.epochs, self.rows = {}, {}
+        #: By member: the last applied batch and its hash; what each has said to have applied.
+        self.heads, self.promises = {}, {}
+        self.adopted, self.adopted_hash = None, None
+        self.own, self.own_hash, self.told = 0, bytes(32), {}
+        self.last = 0
+
+    # The chain
+
+    def name(self, rest):
+        return f"{self.group.hex()}/{rest}"
+
+    def read_chain(self):
+        for number in self.store.numbers(self.name("m/")):
+            if number == self.chain.count + 1:
+                self.chain.follow(self.store.read(self.name(f"m/{digits(number)}")))
+        if self.keys.member in self.chain.members:
+            self.epochs = self.chain.keys_for(self.keys)
+
+    def append(self, action, fields):
+        """Creates the next entry of the chain."""
+        chain = self.chain
+        entry = [1, self.group, chain.count + 1, chain.last, self.keys.member, self.now(), action, fields]
+        data = signed(entry, self.keys)
+        created = self.store.create(self.name(f"m/{digits(chain.count + 1)}"), data)
+        self.read_chain()
+        return created
+
+    @classmethod
+    def join(cls, store, code, device_name, now=lambda: int(clock.time() * 1000)):
+        guest = MemberKeys.of_invitation(code)
+        for group in store.groups():
+            host = cls(store, group, guest, now)
+            try:
+                host.read_chain()
+            except Damaged:
+                continue
+            known = host.chain.members.get(guest.member)
+            if known is None or known.mac != invitation_mac(code, group, known.number, known.previous):
+                continue
+            while True:
+                require(host.chain.is_active(guest.member), "the code was used, or withdrawn")
+                member = cls(store, group, MemberKeys.random(), now)
+                if host.append(ADD, host._adding(member.keys, known.role, device_name)):
+                    member.read_chain()
+                    return member
+        raise Damaged("the store has no group that has made the code")
+
+    def _adding(self, keys, role, device_name):
+        author, epoch = self.chain.members[self.keys.member], self.epochs[self.chain.epoch]
+        name = epoch.key.seal(
+            padded(device_name.encode()), "SecureStorage sync member 1", "name", keys.member.hex())
+        record = Record(keys.member, keys.public, DEVICE, role, name, self.chain.epoch, b"", 0)
+        algorithm = Chain.algorithm(author, record)
+        wrapped, secret = epoch.wrapped(record.id, record.keys, algorithm, self.group), b""
+        if role == 0:
+            number, commitment, all_wrapped = self.chain.tree.secrets[-1]
+            tree = GroupSecret.unwrapped(
+                "tree", number, all_wrapped[self.keys.member], self.keys, self.group, commitment)
+            secret = tree.wrapped(record.id, record.keys, algorithm, self.group)
+        return [record.items(), [wrapped, secret]]
+
+    # Snapshots
+
+    def manifests(self):
+        """Those that count, in their order: (number, hash, manifest)."""
+        for number in self.store.numbers(self.name("s/")):
+            data = self.store.read(self.name(f"s/{digits(number)}"))
+            if data is None or len(data) <= Header.SIZE + 64:
+                continue
+            writer = data[20:36]
+            if not self.chain.may_write(writer) or number > self.chain.last_snapshots.get(writer, number):
+                continue
+            if not is_signed_for(data, b"SSS", self.group, writer, number, self.chain.members[writer].keys[ED25519]):
+                continue
+            digest, epoch = sha256(data), Header.decoded(data).epoch
+            if any(number == n and digest != h or number > n and epoch < least
+                   for n, h, least in self.chain.pins):
+                continue
+            _, content = open_object(data, self.epochs, self.chain)
+            yield number, digest, Header.decoded(data).previous, Manifest.decoded(number, content)
+
+    def adopt(self, manifest, digest):
+        self.adopted, self.adopted_hash = manifest, digest
+        for row in self.rows.values():
+            row.reduce(manifest.floor)
+        self.last = max(self.last, (manifest.floor + 1) << 16)
+
+    def adopt_next(self):
+        """Adopts the next snapshot, if all that it contains is applied."""
+        for number, digest, previous, manifest in self.manifests():
+            if number <= self.adopted.number:
+                continue
+            require(previous == self.adopted_hash, "a snapshot does not follow the one before it")
+            for member, log in manifest.logs.items():
+                number, own_hash = self.head(member)
+                if number < log.head:
+                    return False
+                require(number > log.head or log.head == 0 or own_hash == log.hash, "it has seen another batch")
+            self.adopt(manifest, digest)
+            return True
+        return False
+
+    def enter(self):
+        """Loads the newest snapshot, reads the logs, and lets its own log begin."""
+        while True:
+            number, digest, _, manifest = list(self.manifests())[-1]
+            self.rows, self.heads = {}, {}
+            for member, log in manifest.logs.items():
+                self.heads[member] = (log.head, log.hash)
+                self.promises[member] = max([time for n, time in log.promises if n <= log.head], default=0)
+            self.adopt(manifest, digest)
+            for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
+                self.merge(change)
+            self.apply_all(adopts=False)
+            log = Log(0, bytes(32), 0, entered=number + 1, heard=self.now(), promises=[], published=[])
+            manifest.number, manifest.time = number + 1, self.now()
+            manifest.logs[self.keys.member] = log
+            header = Header(b"SSS", self.group, self.keys.member, number + 1, self.chain.epoch, digest,
+                            self.chain.position)
+            data = seal(header, manifest.encoded(), self.epochs[self.chain.epoch], self.keys)
+            if self.store.create(self.name(f"s/{digits(number + 1)}"), data):
+                self.adopt(manifest, sha256(data))
+                return
+
+    # Logs
+
+    def head(self, member):
+        return (self.own, self.own_hash) if member == self.keys.member else self.heads.get(member, (0, bytes(32)))
+
+    def batch(self, member, number):
+        """The batch of a number; None if there is none."""
+        tries = [""] + [f".{n}" for n in range(1, 9)]
+        for attempt in tries:
+            data = self.store.read(self.name(f"d/{member.hex()}/{digits(number)}{attempt}"))
+            if data is None:
+                return None
+            if is_signed_for(data, b"SSB", self.group, member, number, self.chain.members[member].keys[ED25519]):
+                return data
+        return None
+
+    def next_transaction(self, member):
+        """The batches up to the next one that is the last of its transaction."""
+        number, digest = self.head(member)
+        limit = self.chain.removed.get(member, (1 << 63, b""))[0]
+        closed = self.adopted.logs[member].closed if member in self.adopted.logs else None
+        limit = min(limit, closed if closed is not None else limit)
+        batches = []
+        while number < limit:
+            number += 1
+            data = self.batch(member, number)
+            if data is None:
+                return None
+            header, content = open_object(data, self.epochs, self.chain)
+            require(header.previous == digest, "it does not follow the batch before it")
+            digest = sha256(data)
+            batches.append((number, digest, Body.decoded(content)))
+            if batches[-1][2].last:
+                return batches
+        return None
+
+    def is_ready(self, heads):
+        for member, number, digest in heads:
+            if member == NOBODY:
+                if number > self.adopted.number:
+                    return False
+            else:
+                require(self.chain.may_write(member), "it has seen a batch of no writer")
+                own = self.head(member)
+                if own[0] < number:
+                    return False
+                require(own[0] > number or own[1][:16] == digest, "it has seen another batch")
+        return True
+
+    def merge(self, change):
+        floor = self.adopted.floor
+        change = Change(
+            change.table, change.key, change.alive, reduced(change.stamp, floor), change.known,
+            [Register(r.columns, r.values, reduced(r.stamp, floor), r.known) for r in change.registers])
+        place = (change.table, tuple(map(typed, change.key)))
+        if place in self.rows:
+            self.rows[place].merge(change)
+        elif change.alive or change.stamp != FLOOR:
+            self.rows[place] = Row(change)
+        for stamp in [change.stamp] + [r.stamp for r in change.registers]:
+            self.last = max(self.last, stamp[0] << 16 | stamp[1])
+
+    def apply_all(self, adopts=True):
+        """Applies all that may be applied, and returns how many transactions that were."""
+        applied, moved = 0, True
+        while moved:
+            moved = adopts and self.adopt_next()
+            for member in sorted(set(self.adopted.logs) - {self.keys.member}):
+                while self.chain.may_write(member):
+                    batches = self.next_transaction(member)
+                    if not batches or not self.is_ready(batches[0][2].heads):
+                        break
+                    for number, digest, body in batches:
+                        require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
+                        for change in body.changes:
+                            given = [r.stamp for r in change.registers] or [change.stamp]
+                            require(min(given)[0] > self.promises.get(member, 0) - 1 or FLOOR in given,
+                                    "a row is older than its log has promised")
+                            self.merge(change)
+                    self.heads[member] = batches[-1][:2]
+                    if batches[-1][2].promises:
+                        self.promises[member] = batches[-1][2].time
+                    applied, moved = applied + 1, True
+        return applied
+
+    def sync(self):
+        self.read_chain()
+        require(self.chain.is_active(self.keys.member), "this member was removed")
+        if self.adopted is None:
+            self.enter()
+        applied = self.apply_all()
+        return applied
+
+    # Writing
+
+    def stamp(self):
+        self.last = max(self.last + 1, self.now() << 16)
+        return (self.last >> 16, self.last & 0xFFFF, self.keys.member)
+
+    def insert(self, table, key, columns):
+        """Columns: values by name; a new row, or another one in the place of one."""
+        place = (table, tuple(map(typed, key)))
+        known, life = self.rows.get(place), self.stamp()
+        change = Change(table, tuple(key), True, life, known.greatest() if known else None)
+        change.registers = [Register((name,), (value,), life) for name, value in columns.items()]
+        return change
+
+    def update(self, table, key, columns):
+        row = self.rows[(table, tuple(map(typed, key)))]
+        change = Change(table, tuple(key), True, row.life)
+        for name, value in columns.items():
+            known = row.cells[name][1] if name in row.cells else row.life
+            change.registers.append(Register((name,), (value,), self.stamp(), known))
+        return change
+
+    def delete(self, table, key):
+        row = self.rows[(table, tuple(map(typed, key)))]
+        return Change(table, tuple(key), False, self.stamp(), row.greatest())
+
+    def write(self, changes):
+        """Sends changes as one transaction, and what was applied since the batch before."""
+        for change in changes:
+            self.merge(change)
+        heads = [[m, n, h[:16]] for m, (n, h) in sorted(self.heads.items()) if n > self.told.get(m, 0)]
+        if self.adopted.number > self.told.get(NOBODY, 0):
+            heads.insert(0, [NOBODY, self.adopted.number, self.adopted_hash[:16]])
+        time = max(self.now(), self.last >> 16)
+        header = Header(b"SSB", self.group, self.keys.member, self.own + 1, self.chain.epoch, self.own_hash,
+                        self.chain.position)
+        data = seal(header, Body(time, heads, changes).encoded(), self.epochs[self.chain.epoch], self.keys)
+        name = self.name(f"d/{self.keys.member.hex()}/{digits(self.own + 1)}")
+        require(self.store.create(name, data), "another one has the name")
+        self.own, self.own_hash = self.own + 1, sha256(data)
+        self.last = max(self.last, time << 16 | 0xFFFF)
+        self.told.update({m: n for m, n, _ in heads})
+        self.store.mark(self.name("w"))
