@@ -76,8 +76,7 @@ extension SnapshotLoading {
         try journal.addPending(pending)
         let changes = rest.changes
         guard !changes.isEmpty else { return }
-        try Outbox.seal(
-            changes, keys, capture, to: journal, longestRow: TransactionParts.longestWholeRow)
+        try Outbox.seal(changes, keys, capture, to: journal)
     }
 }
 

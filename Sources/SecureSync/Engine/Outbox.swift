@@ -58,15 +58,13 @@ struct Outbox: Sendable {
     ///   - keys: The group's, as of now.
     ///   - capture: The file's.
     ///   - journal: Of the file; in a write transaction.
-    ///   - longestRow: Of rows that are sent whole, since others may lack them, more than of edits.
     /// - Throws: ``SyncError/rowTooLarge(_:)``; the errors of the database.
     static func seal(
-        _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal,
-        longestRow: Int = TransactionParts.longestRow
+        _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal
     ) throws {
         guard var place = try journal.place() else { throw SyncError.notAMember }
         let heads = try journal.headsToTell(by: place.member)
-        let parts = try TransactionParts.split(changes, longestRow: longestRow)
+        let parts = try TransactionParts.split(TransactionParts.divided(changes))
         let ends = TransactionParts.ends(parts)
         let now = try capture.now(in: journal.db)
         // What waits was written before, as the rest of this may have been.

@@ -247,8 +247,7 @@ struct SnapshotLoading: Sendable {
         }
         _ = try capture.apply(standing, in: db)
         guard !standing.isEmpty else { return }
-        try Outbox.seal(
-            standing, keys, capture, to: journal, longestRow: TransactionParts.longestWholeRow)
+        try Outbox.seal(standing, keys, capture, to: journal)
     }
 }
 

@@ -58,7 +58,7 @@ extension SyncEngine {
                     "this file has not read the group's rows yet; let another member do it")
             }
             let next = try await group.foundSuccessor(in: other)
-            let (keys, members) = (try await next.keys(), await next.state.devices.map(\.id))
+            let keys = try await next.keys()
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: other, policy: policy)
             let own = try await group.keys()
@@ -71,7 +71,7 @@ extension SyncEngine {
                         isTransient: true)
                 }
                 try await database.write { [capture] in _ = try Outbox.seal(own, capture, in: $0) }
-            } while try await writing.writeFirst(of: members) == nil
+            } while try await writing.writeFirst(of: keys.writers) == nil
             guard let entry = await next.entries.first else { return }
             let former = try await database.read { try SyncJournal($0).formerChains() }
             try await group.announce(entry, after: former, in: other)

@@ -193,7 +193,8 @@ extension SyncEngine {
         // Not in one that is closed, or that a copy of this file has begun.
         let declaration = newest.manifest.declaration
         let log = MemberLog(store: store, keys: keys, member: keys.member)
-        guard declaration.isOpen(keys.member), declaration.heads[keys.member] == nil,
+        guard !keys.isReader, declaration.isOpen(keys.member),
+            declaration.heads[keys.member] == nil,
             try await !log.hasBatch(1)
         else { return false }
         // Nor if the file lacks what its member has written in the group before, such as an old

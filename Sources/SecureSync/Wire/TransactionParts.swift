@@ -4,8 +4,8 @@ internal import SecureStorage
 /// The parts of one transaction: a large one is several batches, which are applied as one.
 package enum TransactionParts {
     package static let longestRow = 16 << 20
-    /// Transactions that each change a column can make a row longer than one of them may have; it
-    /// is part of an object, which has 64 MiB at most.
+    /// Transactions that each change a column can make a row longer than one of them may have; in a
+    /// snapshot it is part of an object, which has 64 MiB at most.
     package static let longestWholeRow = 48 << 20
     /// Less than ``longestWholeRow`` by what names and stamps take.
     static let longestRowAtHome = longestWholeRow - (1 << 20)
@@ -44,6 +44,38 @@ package enum TransactionParts {
         return parts
     }
 
+    /// Divides rows that others may lack by their columns: a batch has what one transaction may
+    /// write of a row, and each register was written by one.
+    ///
+    /// - Parameters:
+    ///   - changes: In their order.
+    ///   - longestRow: How many bytes a change may have.
+    /// - Returns: The same rows, some in several changes one after the other.
+    static func divided(
+        _ changes: [RowChange], longestRow: Int = longestRow
+    ) -> [RowChange] {
+        guard changes.contains(where: { isTooLong($0, longestRow) }) else { return changes }
+        return changes.flatMap { change -> [RowChange] in
+            guard isTooLong(change, longestRow), change.registers.count > 1 else { return [change] }
+            var (all, next) = ([RowChange](), change)
+            next.registers = []
+            for register in change.registers {
+                // The first change makes the row, where it is missing, with a default here.
+                var later = register
+                later.known = max(register.known ?? .floor, change.life.stamp)
+                var longer = next
+                longer.registers.append(all.isEmpty ? register : later)
+                if !next.registers.isEmpty, isTooLong(longer, longestRow) {
+                    all.append(next)
+                    next.registers = [later]
+                } else {
+                    next = longer
+                }
+            }
+            return all + [next]
+        }
+    }
+
     /// Which parts end a transaction: all rows are one, unless they would take more than 32 MiB of
     /// memory.
     ///
@@ -70,7 +102,7 @@ package enum TransactionParts {
     }
 
     /// Whether a change has more than a transaction may write at once.
-    static func isTooLong(_ change: RowChange) -> Bool {
+    static func isTooLong(_ change: RowChange, _ longestRow: Int = longestRow) -> Bool {
         size(of: change) + sizeOfNames(of: change) > longestRow
     }
 

@@ -145,4 +145,17 @@ struct TransactionPartsTests {
         try check(other.add(whole), equals: whole)
         try check(other.add(whole), equals: whole)
     }
+
+    @Test func `a row that is too long for one batch is divided by its columns`() {
+        let values = ["a", "b", "c", "d"].map { ($0, SQLiteValue.blob(Data(count: 400))) }
+        let row = BatchSamples.insertion(1, values)
+        check(TransactionParts.divided([row], longestRow: 3000), equals: [row])
+        let parts = TransactionParts.divided([row], longestRow: 1000)
+        check(parts.map { $0.registers.flatMap(\.columns) }, equals: [["a", "b"], ["c", "d"]])
+        check(parts[0].registers.allSatisfy { $0.known == nil })
+        check(parts[1].registers.allSatisfy { $0.known == row.life.stamp })
+        var joined = RowState(parts[0])
+        check(joined.merge(parts[1]), equals: [])
+        check(joined, equals: RowState(row))
+    }
 }

@@ -1,9 +1,10 @@
 """Who belongs to the group: a function of the objects of the chain."""
+import copy
 import hashlib
 import hmac
 from dataclasses import dataclass
 
-from .encoding import Damaged, decode, encode, part, require, sha256, u64
+from .encoding import Damaged, decode, encode, hkdf, part, require, sha256, u64
 from .keys import ED25519, X25519, XWING, GroupSecret, is_signed
 from .tree import Tree
 
@@ -12,7 +13,6 @@ ADMIN, WRITER, READER = range(3)
 FOUND, ADD, REMOVE, ROTATE, LEAVE, FORK, SUCCEED, UPDATE = range(8)
 LABEL = b"SecureStorage sync chain 1"
 MOST_MEMBERS, MOST_BYTES = 1024, 4 << 20
-ORDER = 2**252 + 27742317777372353535851937790883648493
 PRIME = 2**255 - 19
 
 
@@ -119,7 +119,6 @@ class Chain:
         require(group == self.group and number == self.count + 1, "it is of another place")
         message = LABEL + sha256(data[:-64])
         # What a refused entry would change is changed in copies.
-        import copy
         self.members, self.order, self.removed, self.spent, self.pins, self.last_snapshots, self.sealed, \
             self.wrapped, self.tree, self.used = map(copy.deepcopy, (
                 self.members, self.order, self.removed, self.spent, self.pins, self.last_snapshots, self.sealed,
@@ -281,6 +280,5 @@ class Chain:
 
 
 def invitation_mac(code, group, number, previous):
-    from .encoding import hkdf
     key = hkdf(code.encode(), b"SecureStorage sync invitation 1")
     return hmac.new(key, part(group) + u64(number) + part(previous), hashlib.sha256).digest()

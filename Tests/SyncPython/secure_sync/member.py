@@ -1,9 +1,8 @@
 """A member: it joins, reads what others have written, and writes rows."""
-import os
 import time as clock
 
 from .body import FLOOR, NOBODY, Body, Change, Register
-from .chain import ADD, DEVICE, INVITATION, Chain, Member as Record, invitation_mac, signed
+from .chain import ADD, DEVICE, Chain, Member as Record, invitation_mac, signed
 from .encoding import Damaged, digits, padded, require, sha256
 from .keys import ED25519, GroupSecret, MemberKeys
 from .objects import Header, Log, Manifest, is_signed_for, open_object, seal, snapshot_rows
@@ -18,6 +17,7 @@ def typed(value):
 
 class Row:
     def __init__(self, change):
+        self.key = change.key
         self.life, self.alive = change.stamp, change.alive
         self.cells = {}
         self.merge_registers(change)
@@ -142,6 +142,8 @@ class Member:
 
     def adopt_next(self):
         """Adopts the next snapshot, if all that it contains is applied."""
+        if self.lacks_snapshots():
+            return False
         for number, digest, previous, manifest in self.manifests():
             if number <= self.adopted.number:
                 continue
@@ -268,7 +270,31 @@ class Member:
         if self.adopted is None:
             self.enter()
         applied = self.apply_all()
+        while self.join_newest():
+            applied += 1 + self.apply_all()
         return applied
+
+    def lacks_snapshots(self):
+        """Whether snapshots are gone that this member has not adopted."""
+        later = [n for n in self.store.numbers(self.name("s/")) if n > self.adopted.number]
+        return bool(later) and later[0] > self.adopted.number + 1
+
+    def join_newest(self):
+        """Joins the rows of the newest snapshot with its own, if batches or snapshots are gone that it lacks."""
+        number, digest, _, manifest = list(self.manifests())[-1]
+        missing = [member for member, log in manifest.logs.items()
+                   if self.head(member)[0] < log.head and self.batch(member, self.head(member)[0] + 1) is None]
+        if number <= self.adopted.number or not (missing or self.lacks_snapshots()):
+            return False
+        self.adopt(manifest, digest)
+        for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
+            self.merge(change)
+        for member, log in manifest.logs.items():
+            if self.head(member)[0] < log.head:
+                require(member != self.keys.member, "another one has written into its log")
+                self.heads[member] = (log.head, log.hash)
+                self.promises[member] = max([time for _, time in log.promises], default=0)
+        return True
 
     # Writing
 

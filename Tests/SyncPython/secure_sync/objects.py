@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from .body import NOBODY, Body
-from .encoding import Damaged, decode, encode, digits, number_of, padded, require, sha256, unpadded
+from .encoding import decode, encode, digits, number_of, padded, require, sha256, unpadded
 from .keys import is_signed
 
 MOST_BYTES = 24 << 20
@@ -182,6 +182,3 @@ def snapshot_rows(store, group, rows, keys_by_epoch):
             yield from Body.decoded(unpadded(content)).changes
             rest, frame = rest[4 + count:], frame + 1
 
-
-__all__ = ["Damaged", "Directory", "Header", "Log", "Manifest", "is_signed_for", "open_object", "seal",
-           "snapshot_rows"]

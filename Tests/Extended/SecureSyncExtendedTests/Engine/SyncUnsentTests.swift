@@ -87,4 +87,29 @@ struct SyncUnsentTests {
         try check(file.stamped().first?.registers.map(\.columns), equals: [["a"], ["c"]])
         try check(file.capture.unsentRows(in: file.db).isEmpty)
     }
+
+    @Test func `a row that is longer than a batch is sent again when the store has lost it`()
+        async throws
+    {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        for device in devices { try await device.engine.syncOnce() }
+        let known = objects.names
+        try await laptop.write("INSERT INTO parent (id) VALUES ('x')")
+        for column in ["name", "code"] {
+            try await laptop.write("UPDATE parent SET \(column) = zeroblob(15 << 20)")
+            try await laptop.engine.syncOnce()
+        }
+        for name in objects.names where !known.contains(name) { objects.set(name, nil) }
+        try await phone.engine.reset()
+        for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
+        try await laptop.write("INSERT INTO parent (id) VALUES ('later')")
+        for _ in 0..<2 { for device in devices { try await device.engine.syncOnce() } }
+        let sizes = try await phone.queue.read {
+            try $0.strings("SELECT id || length(name) || ' ' || length(code) FROM parent")
+        }
+        check(sizes, equals: ["x15728640 15728640", nil])
+        for device in devices { try check(device.engine.conflicts().count, equals: 0) }
+    }
 }

@@ -45,7 +45,7 @@ struct SyncWorldTests {
         }
     }
 
-    @Test(arguments: [1, 2, 6_000_963] as [UInt64])
+    @Test(arguments: [1, 6_000_963, 6_001_205] as [UInt64])
     func `readers have the rows of those that write, whatever happens to both`(
         seed: UInt64
     ) async throws {
