@@ -92,46 +92,6 @@ struct KeyTreeTests {
         try await check(secrets(admin), equals: [1, 2])
     }
 
-    @Test func `to remove one of a thousand writers takes 20 wrapped keys, and only one by HPKE`()
-        throws
-    {
-        let admin = MemberKeys.random()
-        var tree = KeyTree()
-        tree.add(admin.id, isAdmin: true)
-        var members: [MemberID: PublicKeys] = [:]
-        // What is wrapped for it is not looked at.
-        let keys = try admin.publicKeys
-        members[admin.id] = keys
-        for _ in 0..<1000 {
-            let member = MemberID.random()
-            tree.add(member, isAdmin: false)
-            members[member] = keys
-        }
-        let group = Data(count: 16)
-        let secret = try GroupSecret.random(.tree, 1)
-        func making(_ tree: KeyTree, _ number: UInt64) throws -> ChainEntry.EpochKeys {
-            try KeyMaking(
-                group: group, epoch: .random(number), secret: secret, isNewSecret: number == 1,
-                tree: tree, author: keys, members: members
-            ).keys()
-        }
-        try tree.take(try making(tree, 1)) { _, _ in true }
-        let gone = try require(members.keys.first { $0 != admin.id })
-        tree.remove(gone)
-        let next = try making(tree, 2)
-        let wrapped = next.nodes.flatMap(\.wrapped).filter { !$0.isEmpty }
-        check(wrapped.count <= 19)
-        check(wrapped.filter { $0.count > 1000 }.count, equals: 1)
-        check(next.secret == nil)
-        try tree.take(next) { _, _ in true }
-        // The key of the group for all others: a way for each, none for the one that has gone.
-        check(tree.way(of: gone, atEpoch: 2, height: tree.height).isEmpty)
-        for member in members.keys where member != gone && member != admin.id {
-            check(
-                tree.way(of: member, atEpoch: 2, height: tree.height).last?.epoch, equals: 2)
-        }
-    }
-
     @Test func `an invitation for an older system is wrapped without ML-KEM, and shown as such`()
         async throws
     {
