@@ -11,15 +11,14 @@ extension Capture {
     /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
     /// - Precondition: ``setMember(_:in:)`` was called for the file.
     package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
-        try stampMarks(in: db).changes
+        var changes: [RowChange] = []
+        try stampMarks(of: markedShapes(in: db), in: db) { changes.append($0) }
+        return changes
     }
 
-    /// As ``stamp(in:)``, and finds the rows that have been left without their parents.
-    func stampMarks(
-        in db: SecureDatabaseStore
-    ) throws -> (changes: [RowChange], orphans: [Orphans.Row]) {
-        let all = try shapes(in: db)
-        let shapes = try all.filter {
+    /// The tables of which something waits for a stamp.
+    func markedShapes(in db: SecureDatabaseStore) throws -> [TableShape] {
+        try shapes(in: db).filter {
             // Others may have overwritten what could not travel.
             try db.bool(
                 forQuery: """
@@ -27,8 +26,14 @@ extension Capture {
                       SELECT 1 FROM main.securestorage_sync_unsent WHERE tbl = ?)
                     """, values: [$0.number]) ?? false
         }
-        guard !shapes.isEmpty else { return ([], []) }
-        let orphans = try Orphans(of: all, in: db).marked()
+    }
+
+    /// As ``stamp(in:)``, and hands over one change after the other: there may be more than fit in
+    /// memory.
+    func stampMarks(
+        of shapes: [TableShape], in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
+    ) throws {
+        guard !shapes.isEmpty else { return }
         guard let member = try member(in: db) else {
             preconditionFailure("rows are stamped for a member; set it first")
         }
@@ -36,11 +41,10 @@ extension Capture {
         var stamping = Stamping(
             member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
             clock: clock)
-        var changes: [RowChange] = []
         for shape in shapes {
             try shape.reading {
                 let clocks = try ClockTable(of: shape, members: members, in: db)
-                try stamping.stamp(shape, clocks, in: db) { changes.append($0) }
+                try stamping.stamp(shape, clocks, in: db, emit)
                 try clocks.moveRecent(keeping: recentClockLimit)
             }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
@@ -50,6 +54,5 @@ extension Capture {
                 values: [Bookkeeping.compactionLimit, shape.number])
         }
         try noteTime(stamping.last, in: db)
-        return (changes, orphans)
     }
 }

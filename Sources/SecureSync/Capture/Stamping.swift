@@ -92,7 +92,7 @@ struct Stamping {
 
     mutating func stamp(
         _ shape: TableShape, _ clocks: ClockTable, in db: SecureDatabaseStore,
-        _ emit: (RowChange) -> Void
+        _ emit: (RowChange) throws -> Void
     ) throws {
         let rows = try RowReader(shape, in: db)
         let keys = shape.keyNames.joined(separator: ", ")
@@ -126,7 +126,7 @@ struct Stamping {
                 return
             }
             if former[key] != nil { try unsent.remove(key, ofTable: shape.number) }
-            if let change { emit(change) }
+            if let change { try emit(change) }
         }
         while try marks.next() {
             let read = try Marks(in: marks, count: shape.key.count)

@@ -38,17 +38,17 @@ struct Outbox: Sendable {
             _ = try capture.takeUpLater(in: db)
             return 0
         }
-        let changes = try capture.stampAndSettle(in: db)
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
         guard place.entered > 0 else {
             // Its log does not begin yet: see SnapshotLoading.
+            let changes = try capture.stampAndSettle(in: db)
             try journal.addPending(changes)
             return 0
         }
-        guard !changes.isEmpty || evenHeadsAlone else { return 0 }
-        try seal(changes, keys, capture, to: journal)
-        return changes.count
+        var sealing = Sealing(keys, capture, journal, place)
+        try capture.stampAndSettle(in: db) { try sealing.add($0) }
+        return try sealing.finish(evenIfEmpty: evenHeadsAlone)
     }
 
     /// Seals changes as the next transaction of this member's log.
@@ -62,43 +62,10 @@ struct Outbox: Sendable {
     static func seal(
         _ changes: [RowChange], _ keys: GroupKeys, _ capture: Capture, to journal: SyncJournal
     ) throws {
-        guard var place = try journal.place() else { throw SyncError.notAMember }
-        let heads = try journal.headsToTell(by: place.member)
-        let parts = try TransactionParts.split(TransactionParts.divided(changes))
-        let ends = TransactionParts.ends(parts)
-        let now = try capture.now(in: journal.db)
-        // What waits was written before, as the rest of this may have been.
-        let isComplete = try !journal.hasPending()
-        for (index, part) in parts.enumerated() {
-            let body = BatchBody(
-                time: now, schema: try journal.schemaNumber(),
-                heads: index == 0 ? heads : [], changes: Array(part),
-                isLast: ends[index], promises: isComplete && index == parts.count - 1)
-            try append(body, keys, to: journal, of: place)
-        }
-        for head in heads {
-            try journal.setMention(by: place.member, of: head.member, head.number)
-        }
-        // What is stamped from now on is later than what this batch says of its time.
-        try capture.promise(upTo: now, in: journal.db)
-        place.published = try capture.machineTime(in: journal.db)
-        try journal.setPlace(place)
-    }
-
-    /// Seals a body as the next batch of this member's log.
-    static func append(
-        _ body: BatchBody, _ keys: GroupKeys, to journal: SyncJournal, of place: SyncJournal.Place
-    ) throws {
-        let head = try journal.head(of: place.member)
-        let header = BatchHeader(
-            group: place.group, member: place.member, number: head.number + 1,
-            epoch: keys.currentEpoch, previous: head.hash, chain: keys.position)
-        let batch = try SealedBatch.seal(
-            body, header, key: try keys.currentKey(), sign: keys.sign)
-        try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
-        try journal.setHead(
-            LogHead(member: place.member, number: header.number, hash: batch.hash),
-            time: body.time, promise: body.promise, size: batch.bytes.count)
+        guard let place = try journal.place() else { throw SyncError.notAMember }
+        var sealing = Sealing(keys, capture, journal, place)
+        for change in TransactionParts.divided(changes) { try sealing.add(change) }
+        try sealing.finish(evenIfEmpty: true)
     }
 
     /// Creates the objects of the sealed batches, in their order.
@@ -113,7 +80,7 @@ struct Outbox: Sendable {
         while true {
             let (place, next) = try await database.read { db in
                 let journal = SyncJournal(db)
-                return (try journal.place(), try journal.outgoing(limit: 8))
+                return (try journal.place(), try journal.outgoing(limit: 8, bytes: 4 << 20))
             }
             guard let place, place.entered > 0, let first = next.first else { return }
             // Nobody could read what comes after a gap. The inbox finds out why there is one.
@@ -156,17 +123,5 @@ struct Outbox: Sendable {
         let before = SyncNames.batch(
             group: place.group, member: place.member, number: number - 1)
         return try await !store.list(before, after: nil).objects.isEmpty
-    }
-}
-
-extension SyncJournal {
-    /// What this member has applied of other logs, as far as its batches have not said it yet.
-    fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
-        var told = try heads().filter { $0.member != member }
-        // The last snapshot whose floor counts here, as if it were a log of nobody.
-        if let adopted = try adopted() {
-            told.append(LogHead(member: .none, number: adopted.number, hash: adopted.hash))
-        }
-        return try told.filter { try $0.number > mention(by: member, of: $0.member) }
     }
 }

@@ -170,17 +170,20 @@ extension SyncJournal {
         var bytes: Data
     }
 
-    func outgoing(limit: Int = .max) throws -> [Outgoing] {
+    /// The sealed batches that the store may not have, in their order: one at least, then more as
+    /// long as all together have no more than so many bytes.
+    func outgoing(limit: Int = .max, bytes most: Int = .max) throws -> [Outgoing] {
         let rows = try db.executeQuery(
             "SELECT number, bytes FROM securestorage_sync_out ORDER BY number LIMIT ?",
             values: [Int64(limit)])
         defer { rows.close() }
-        var batches: [Outgoing] = []
-        while try rows.next() {
+        var (batches, size) = ([Outgoing](), 0)
+        while size < most, try rows.next() {
             guard let number = rows.uint64(forColumnIndex: 0),
                 let bytes = rows.data(forColumnIndex: 1)
             else { throw SyncError.damaged("securestorage_sync_out", "a row is not readable") }
             batches.append(Outgoing(number: number, bytes: bytes))
+            size += bytes.count
         }
         return batches
     }

@@ -34,15 +34,34 @@ extension Capture {
     ///
     /// - Returns: As ``stamp(in:)``.
     package func stampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
-        let (changes, orphans) = try stampMarks(in: db)
-        if !changes.isEmpty, try !orphans.isEmpty || !ParkedRows(db: db).tables().isEmpty {
+        var changes: [RowChange] = []
+        try stampAndSettle(in: db) { changes.append($0) }
+        return changes
+    }
+
+    /// As ``stampAndSettle(in:)``, and hands over one change after the other: there may be more than
+    /// fit in memory.
+    func stampAndSettle(
+        in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
+    ) throws {
+        let marked = try markedShapes(in: db)
+        let orphans = try marked.isEmpty ? [] : Orphans(of: shapes(in: db), in: db).marked()
+        let isLookedAt = try !orphans.isEmpty || !ParkedRows(db: db).tables().isEmpty
+        // Without their values.
+        var changes: [RowChange] = []
+        try stampMarks(of: marked, in: db) { change in
+            try emit(change)
+            guard isLookedAt else { return }
+            changes.append(change)
+            changes[changes.count - 1].registers = []
+        }
+        if !changes.isEmpty {
             _ = try merging(in: db) {
                 try $0.note(changes)
                 try $0.note(orphans)
             }
         }
         _ = try takeUpLater(in: db)
-        return changes
     }
 
     /// Takes up changes of tables and columns that have been made since they came, and tries parked

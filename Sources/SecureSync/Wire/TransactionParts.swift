@@ -23,25 +23,43 @@ package enum TransactionParts {
     /// - Throws: ``SyncError/rowTooLarge(_:)`` for a row of more.
     package static func split(
         _ changes: [RowChange], longestRow: Int = longestRow
-    ) throws -> [ArraySlice<RowChange>] {
-        var parts: [ArraySlice<RowChange>] = []
-        var (start, bytes) = (0, 0)
-        for (index, change) in changes.enumerated() {
-            var size = size(of: change)
+    ) throws -> [[RowChange]] {
+        var splitting = Splitting(longestRow: longestRow)
+        let parts = try changes.compactMap { try splitting.add($0) }
+        return parts + [splitting.part]
+    }
+
+    /// Divides changes that come one after the other.
+    struct Splitting {
+        /// How many bytes a row may have.
+        let longestRow: Int
+        /// What is not handed over yet.
+        private(set) var part: [RowChange] = []
+        private var bytes = 0
+
+        init(longestRow: Int = TransactionParts.longestRow) { self.longestRow = longestRow }
+
+        /// - Returns: The part that the change has no room in.
+        /// - Throws: ``SyncError/rowTooLarge(_:)``.
+        mutating func add(_ change: RowChange) throws -> [RowChange]? {
+            var size = TransactionParts.size(of: change)
             // A batch lists names once. Whether earlier rows have them is only known of the last
             // row; a size that is too large by names is harmless.
-            if index == start || !hasSameNames(change, changes[index - 1]) {
-                size += sizeOfNames(of: change)
+            if part.last.map({ !TransactionParts.hasSameNames(change, $0) }) ?? true {
+                size += TransactionParts.sizeOfNames(of: change)
             }
             guard size <= longestRow else { throw SyncError.rowTooLarge(change.table) }
-            if index > start, index - start == mostRows || bytes + size > mostBytes {
-                parts.append(changes[start..<index])
-                (start, bytes) = (index, 0)
+            var full: [RowChange]?
+            if !part.isEmpty,
+                part.count == TransactionParts.mostRows
+                    || bytes + size > TransactionParts.mostBytes
+            {
+                (full, part, bytes) = (part, [], 0)
             }
+            part.append(change)
             bytes += size
+            return full
         }
-        parts.append(changes[start...])
-        return parts
     }
 
     /// Divides rows that others may lack by their columns: a batch has what one transaction may
@@ -76,24 +94,18 @@ package enum TransactionParts {
         }
     }
 
-    /// Which parts end a transaction: all rows are one, unless they would take more than 32 MiB of
-    /// memory.
+    /// Whether a part ends a transaction before the next one: all rows are one, unless they would
+    /// take more than 32 MiB of memory; a part of more is a transaction of its own.
     ///
     /// - Parameters:
-    ///   - parts: As `split` returns them.
-    ///   - longest: In bytes; a part of more is a transaction of its own.
-    /// - Returns: For each part, whether it is the last one of a transaction.
-    static func ends(
-        _ parts: [ArraySlice<RowChange>], longest: Int = longest
-    ) -> [Bool] {
-        let sizes = parts.map { memory(of: $0) }
-        var total = 0
-        return sizes.indices.map { index in
-            total += sizes[index]
-            let isLast = index == sizes.count - 1 || total + sizes[index + 1] > longest
-            if isLast { total = 0 }
-            return isLast
-        }
+    ///   - memory: Of the transaction's parts so far.
+    ///   - next: The next part.
+    ///   - longest: In bytes.
+    /// - Returns: Whether the next part begins another transaction.
+    static func isLast(
+        after memory: Int, before next: some Sequence<RowChange>, longest: Int = longest
+    ) -> Bool {
+        memory + self.memory(of: next) > longest
     }
 
     /// About what changes take in memory.
@@ -131,12 +143,12 @@ package enum TransactionParts {
         }
     }
 
-    private static func hasSameNames(_ left: RowChange, _ right: RowChange) -> Bool {
+    fileprivate static func hasSameNames(_ left: RowChange, _ right: RowChange) -> Bool {
         left.table == right.table
             && left.registers.elementsEqual(right.registers) { $0.columns == $1.columns }
     }
 
-    private static func sizeOfNames(of change: RowChange) -> Int {
+    fileprivate static func sizeOfNames(of change: RowChange) -> Int {
         change.registers.reduce(5 + change.table.utf8.count) { size, register in
             register.columns.reduce(size) { $0 + 5 + $1.utf8.count }
         }

@@ -125,13 +125,22 @@ struct TransactionPartsTests {
         let rows = (0..<10).map { row($0, 300_000) }
         let parts = try TransactionParts.split(rows)
         check(parts.count, equals: 10)
+        func lasts(longest: Int) -> [Bool] {
+            var memory = 0
+            return zip(parts, parts.dropFirst()).map { part, next in
+                memory += TransactionParts.memory(of: part)
+                let isLast = TransactionParts.isLast(
+                    after: memory, before: next, longest: longest)
+                if isLast { memory = 0 }
+                return isLast
+            }
+        }
         check(
-            TransactionParts.ends(parts, longest: 1_000_000),
-            equals: [false, false, true, false, false, true, false, false, true, true])
+            lasts(longest: 1_000_000),
+            equals: [false, false, true, false, false, true, false, false, true])
         // A part of more is one of its own.
-        check(TransactionParts.ends(parts, longest: 1), equals: Array(repeating: true, count: 10))
-        check(TransactionParts.ends(parts).firstIndex(of: true), equals: 9)
-        check(TransactionParts.ends([[]]), equals: [true])
+        check(lasts(longest: 1), equals: Array(repeating: true, count: 9))
+        check(lasts(longest: TransactionParts.longest), equals: Array(repeating: false, count: 9))
     }
 
     @Test func `a transaction that never ends is an error, before it takes all memory`() throws {

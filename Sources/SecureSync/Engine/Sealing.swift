@@ -1,0 +1,102 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Seals changes that come one after the other as batches of this member's log; in a write
+/// transaction of the file.
+///
+/// It holds two parts at most: an import may have more rows than fit in memory.
+struct Sealing {
+    private let keys: GroupKeys
+    private let capture: Capture
+    private let journal: SyncJournal
+    private var place: SyncJournal.Place
+    private var splitting = TransactionParts.Splitting()
+    /// A part that is sealed when it is known whether its transaction goes on.
+    private var held: [RowChange]?
+    /// Of the parts of the transaction so far, the held one included.
+    private var memory = 0
+    private var count = 0
+    /// What the first batch tells.
+    private var heads: [LogHead]?
+
+    init(
+        _ keys: GroupKeys, _ capture: Capture, _ journal: SyncJournal, _ place: SyncJournal.Place
+    ) {
+        (self.keys, self.capture, self.journal, self.place) = (keys, capture, journal, place)
+    }
+
+    /// - Throws: ``SyncError/rowTooLarge(_:)``; the errors of the database.
+    mutating func add(_ change: RowChange) throws {
+        count += 1
+        if let full = try splitting.add(change) { try hold(full) }
+    }
+
+    /// Seals the rest.
+    ///
+    /// - Parameter isNeeded: Whether there is a batch without rows if nothing was added.
+    /// - Returns: How many changes were sealed.
+    /// - Throws: ``SyncError/rowTooLarge(_:)``; the errors of the database.
+    @discardableResult
+    mutating func finish(evenIfEmpty isNeeded: Bool) throws -> Int {
+        guard count > 0 || isNeeded else { return 0 }
+        try hold(splitting.part)
+        // What waits was written before, as the rest of this may have been.
+        try seal(held ?? [], isLast: true, promises: !journal.hasPending())
+        let now = try capture.now(in: journal.db)
+        for head in heads ?? [] {
+            try journal.setMention(by: place.member, of: head.member, head.number)
+        }
+        // What is stamped from now on is later than what the last batch says of its time.
+        try capture.promise(upTo: now, in: journal.db)
+        place.published = try capture.machineTime(in: journal.db)
+        try journal.setPlace(place)
+        return count
+    }
+
+    private mutating func hold(_ part: [RowChange]) throws {
+        if let held {
+            let isLast = TransactionParts.isLast(after: memory, before: part)
+            try seal(held, isLast: isLast)
+            if isLast { memory = 0 }
+        }
+        held = part
+        memory += TransactionParts.memory(of: part)
+    }
+
+    private mutating func seal(
+        _ changes: [RowChange], isLast: Bool, promises: Bool = false
+    ) throws {
+        let told = try heads == nil ? journal.headsToTell(by: place.member) : []
+        heads = heads ?? told
+        let body = BatchBody(
+            time: try capture.now(in: journal.db), schema: try journal.schemaNumber(), heads: told,
+            changes: changes, isLast: isLast, promises: promises)
+        try append(body)
+    }
+
+    /// Seals a body as the next batch of this member's log.
+    private func append(_ body: BatchBody) throws {
+        let head = try journal.head(of: place.member)
+        let header = BatchHeader(
+            group: place.group, member: place.member, number: head.number + 1,
+            epoch: keys.currentEpoch, previous: head.hash, chain: keys.position)
+        let batch = try SealedBatch.seal(
+            body, header, key: try keys.currentKey(), sign: keys.sign)
+        try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
+        try journal.setHead(
+            LogHead(member: place.member, number: header.number, hash: batch.hash),
+            time: body.time, promise: body.promise, size: batch.bytes.count)
+    }
+}
+
+extension SyncJournal {
+    /// What this member has applied of other logs, as far as its batches have not said it yet.
+    fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
+        var told = try heads().filter { $0.member != member }
+        // The last snapshot whose floor counts here, as if it were a log of nobody.
+        if let adopted = try adopted() {
+            told.append(LogHead(member: .none, number: adopted.number, hash: adopted.hash))
+        }
+        return try told.filter { try $0.number > mention(by: member, of: $0.member) }
+    }
+}
