@@ -8,6 +8,7 @@ internal import SecureStorage
 /// there, or as somebody has written it since.
 struct SnapshotComparison: Sendable {
     private let manifest: SnapshotManifest
+    private let keys: GroupKeys
     /// The file's tables, by their names.
     private let tables: [String: TableShape]
     /// Up to which time all that a member has stamped is in the snapshot, in milliseconds since
@@ -30,7 +31,7 @@ struct SnapshotComparison: Sendable {
         _ snapshot: AdoptedSnapshot, _ keys: GroupKeys, _ capture: Capture,
         in db: SecureDatabaseStore
     ) throws {
-        manifest = snapshot.manifest
+        (manifest, self.keys) = (snapshot.manifest, keys)
         tables = Dictionary(
             try capture.shapes(in: db).map { ($0.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         let journal = SyncJournal(db)
@@ -83,7 +84,7 @@ struct SnapshotComparison: Sendable {
                 // What was written since has a stamp.
                 guard own.life.stamp == .floor else { return }
                 if !own.life.isAlive || differs(own, shapes[shape], hashes) { note(table) }
-            case .written(let theirs): if Self.isOther(own, than: theirs) { note(own.table) }
+            case .written(let theirs): if isOther(own, than: theirs) { note(own.table) }
             }
         }
         for row in rows.values {
@@ -125,7 +126,7 @@ struct SnapshotComparison: Sendable {
     }
 
     /// Whether a row is neither the snapshot's nor a later one.
-    private static func isOther(_ own: RowChange, than theirs: RowChange) -> Bool {
+    private func isOther(_ own: RowChange, than theirs: RowChange) -> Bool {
         guard own.life.stamp == theirs.life.stamp else {
             return own.life.stamp < theirs.life.stamp
         }
@@ -141,8 +142,9 @@ struct SnapshotComparison: Sendable {
         return theirs.registers.contains { register in
             zip(register.columns, register.values).contains { column, value in
                 guard let (stamp, ownValue) = known[column.sqlNameKey] else { return false }
-                return stamp < register.stamp
-                    || stamp == register.stamp && !ownValue.isIdentical(to: value)
+                guard stamp == register.stamp else { return stamp < register.stamp }
+                return !ownValue.isIdentical(to: value)
+                    && !(keys.hasCopy(stamp.member) && ownValue.isAfter(value))
             }
         }
     }

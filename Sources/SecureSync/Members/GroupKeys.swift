@@ -124,10 +124,15 @@ package struct GroupKeys: Sendable {
     /// Whether all that a member has written is in its own log: other logs begin with what their
     /// files bring along from a group before, or from the member that they were.
     func writesAlone(_ member: MemberID) -> Bool {
-        state.formers.isEmpty
-            && !state.everyone.contains {
-                state.origin(of: $0.id).map { $0.isFork && $0.author == member } ?? false
-            }
+        state.formers.isEmpty && !hasCopy(member)
+    }
+
+    /// Whether a member's file was copied, and a copy has gone on as another member: until then,
+    /// both may have given one stamp to two values.
+    func hasCopy(_ member: MemberID) -> Bool {
+        state.everyone.contains {
+            state.origin(of: $0.id).map { $0.isFork && $0.author == member } ?? false
+        }
     }
 
     /// The number of the chain's last entry.

@@ -23,6 +23,16 @@ struct BatchVectorsTests {
         }
     }
 
+    @Test func `the example of the description is the first batch`() throws {
+        let page = try String(contentsOf: Checkout.file("Docs/SyncFormat.md"), encoding: .utf8)
+        let example = try require(page.components(separatedBy: "## An example").last)
+        let lines = example.components(separatedBy: "```")[1].split(separator: "\n")
+        let hex = lines.compactMap { $0.split(separator: " ").first }.joined()
+        let first = try require(try Self.vectors().first)
+        check(hex, equals: first.batch)
+        for known in [first.signer, first.encoded] { check(example.contains(known)) }
+    }
+
     @Test func `a log of the other program is verified, opened and chained`() throws {
         var previous = Data(count: 32)
         for vector in try Self.vectors() {
