@@ -24,7 +24,7 @@ struct SyncImportTests {
                 queue, tables: tables, store: DirectoryObjectStore(directory: store),
                 keyStore: InMemoryKeyStore())
             try await engine.createGroup(deviceName: "phone")
-            // Row by row: what one SELECT gives a table with triggers, SQLite has in memory at once.
+            // Row by row: SQLite has all rows of a SELECT in memory for a table with triggers.
             try await queue.write { db in
                 for number in 0..<800 {
                     try db.executeUpdate(
