@@ -12,7 +12,7 @@ struct SyncKillTests {
     func `four programs under kills lose no commit, and see no event before its causes`(
         _ kind: MirrorPlace.Kind
     ) async throws {
-        let kills = SuddenDeath.count(24)
+        let kills = SuddenDeath.count(16)
         let home = try TemporaryDatabase()
         let place = MirrorPlace(kind, in: home.directory)
         let names = ["a", "b", "c", "d"]

@@ -10,7 +10,7 @@ struct SyncPythonTests {
     func `a program that was written from the format alone joins, reads, writes and agrees`()
         async throws
     {
-        let count = Campaign.count("SECURESTORAGE_PYTHON_HISTORIES", usually: 12)
+        let count = Campaign.count("SECURESTORAGE_PYTHON_HISTORIES", usually: 8)
         for seed in Campaign.seeds(count) {
             var history = try PythonHistory(seed: seed)
             do {
