@@ -67,6 +67,12 @@ extension Inbox {
             let heads = try journal.heads()
             let numbers = Dictionary(uniqueKeysWithValues: heads.map { ($0.member, $0.number) })
             guard declaration.canBeAdopted(with: numbers) else { return false }
+            // A log is closed when all writers know it; a reader may have read on.
+            if keys.isReader,
+                heads.contains(where: { $0.number > declaration.closed[$0.member] ?? .max })
+            {
+                throw Stale()
+            }
             for head in heads where declaration.heads[head.member] == head.number {
                 guard next.manifest.logs[head.member]?.hash == head.hash else {
                     throw SyncError.damaged(name, "it has seen another batch than the store shows")

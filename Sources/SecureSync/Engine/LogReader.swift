@@ -110,7 +110,7 @@ struct LogReader {
                     head: previous, time: body.time, promise: body.promise, size: bytes.count))
             if let whole = try Self.reading(name, { try assembly.add(body) }) {
                 next = Transaction(
-                    heads: whole.heads, changes: whole.changes,
+                    heads: whole.heads, changes: TransactionParts.joined(whole.changes),
                     head: previous, time: whole.time,
                     batches: batches, name: name, epoch: batch.header.epoch)
                 return next

@@ -55,7 +55,7 @@ struct Sealing {
 
     private mutating func hold(_ part: [RowChange]) throws {
         if let held {
-            let isLast = TransactionParts.isLast(after: memory, before: part)
+            let isLast = TransactionParts.isLast(after: memory, held.last, before: part)
             try seal(held, isLast: isLast)
             if isLast { memory = 0 }
         }

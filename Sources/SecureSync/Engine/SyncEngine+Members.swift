@@ -11,12 +11,14 @@ extension SyncEngine {
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
-        let (epoch, rotation) = (state.epoch, state.lastRotation)
-        let (heard, behind) = try await database.read { db in
-            let journal = SyncJournal(db)
-            return (
-                try journal.lastHeard(), try journal.withOldKey(epoch, after: rotation + 86_400_000)
-            )
+        let (heard, epochs) = try await database.read { db in
+            (try SyncJournal(db).lastHeard(), try SyncJournal(db).lastEpochs())
+        }
+        /// Whether a member has written with a key for more than a day after that was replaced.
+        func missesNewKey(_ member: MemberID) -> Bool {
+            guard let epoch = epochs[member], epoch > 0, let next = state.epochTimes[epoch + 1]
+            else { return false }
+            return heard[member] ?? 0 > next + 86_400_000
         }
         var members: [SyncMember] = []
         for member in state.active {
@@ -25,7 +27,7 @@ extension SyncEngine {
                     member, origin: state.origin(of: member.id),
                     inviter: state.inviter(of: member.id),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
-                    missesNewKey: behind.contains(member.id),
+                    missesNewKey: missesNewKey(member.id),
                     lastHeard: heard[member.id].flatMap {
                         $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
                     }))
@@ -129,15 +131,19 @@ extension SyncEngine {
             // It was removed before, and only this file does not say so yet.
         }
         try await inTurn { [self] in
-            let place = try await database.write { [capture] db in
+            let (place, formers) = try await database.write { [capture] db in
                 let place = try SyncJournal(db).place()
+                let formers = try SyncJournal(db).formerChains().keys
                 try SyncJournal(db).leave()
                 try capture.setReadOnly(false, in: db)
-                return place
+                return (place, Array(formers))
             }
             use(nil, in: store)
             // They open what the group has written until now.
-            if let place { try MemberKeys.removeAll(place.group, place.member, in: keyStore) }
+            guard let place else { return }
+            for group in [place.group] + formers {
+                try MemberKeys.removeAll(group, place.member, in: keyStore)
+            }
         }
     }
 

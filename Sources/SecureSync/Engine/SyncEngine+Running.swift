@@ -121,14 +121,24 @@ extension SyncEngine {
         let isReader = try await group.keys().isReader
         guard report.sentBatches > 0 || isReader, await group.hasOldKeys(interval)
         else { return }
-        try await group.renewKeys(asksForKey: false)
+        do {
+            try await group.renewKeys(asksForKey: false)
+        } catch let error as SyncError where isReader && !error.isTransient {
+            // Its access to the store may be for reading only.
+            return
+        }
         try await group.rotateIfNeeded(every: interval)
         try await keepChain(of: group)
     }
 
     /// Adds to `report` what was done, also if the round ends with an error.
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
-        guard !keys.isReader else { return try await receive(keys, &report).failures }
+        if keys.isReader {
+            let failures = try await receive(keys, &report).failures
+            // What it cannot read it may have no key for.
+            if !failures.isEmpty { _ = try keys.currentKey() }
+            return failures
+        }
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
         try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))

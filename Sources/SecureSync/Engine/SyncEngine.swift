@@ -159,6 +159,9 @@ public final class SyncEngine: Sendable {
         let devices = await group.state.devices.map(\.id)
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
+            if keys.isReader, keepsRows, try capture.hasRows(in: db) {
+                throw SyncGroup.bringsNoRows
+            }
             try prepare(db)
             try journal.leave()
             try capture.forgetFloor(in: db)

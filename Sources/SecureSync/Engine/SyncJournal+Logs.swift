@@ -89,16 +89,17 @@ extension SyncJournal {
             values: [Int64(time), Int64(epoch), member.bytes])
     }
 
-    /// The members whose last batch was sealed after a time with the key of an epoch before the
-    /// newest.
-    func withOldKey(_ epoch: UInt64, after time: UInt64) throws -> Set<MemberID> {
-        Set(
-            try db.allRows(
-                """
-                SELECT member FROM securestorage_sync_head
-                WHERE epoch BETWEEN 1 AND ? - 1 AND heard > ?
-                """, [.integer(Int64(epoch)), .integer(Int64(clamping: time))], columns: 1
-            ).compactMap { $0[0].blobBytes.flatMap { MemberID($0) } })
+    /// Whose key each member's last batch was sealed with; 0 if that is not known.
+    func lastEpochs() throws -> [MemberID: UInt64] {
+        let rows = try db.executeQuery("SELECT member, epoch FROM securestorage_sync_head")
+        defer { rows.close() }
+        var epochs: [MemberID: UInt64] = [:]
+        while try rows.next() {
+            if let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()) {
+                epochs[member] = rows.uint64(forColumnIndex: 1)
+            }
+        }
+        return epochs
     }
 
     /// The first 16 bytes of a batch's hash, if it was applied here.

@@ -74,9 +74,9 @@ struct MemberKeys: Sendable {
         "securestorage-sync-\(group.base64EncodedString())-\(member)"
     }
 
-    /// Removes all that a key store has of a member.
+    /// Removes a member's keys from a key store, not how far the chain of members goes.
     static func removeAll(_ group: Data, _ member: MemberID, in store: any KeyStore) throws {
-        for suffix in ["", SyncGroup.nextSuffix, SyncGroup.chainSuffix] {
+        for suffix in ["", SyncGroup.nextSuffix] {
             try store.remove(name(group, member) + suffix)
         }
     }

@@ -183,5 +183,6 @@ extension MembershipState {
             forWriters: keys.sealedForWriters, height: tree.height,
             previousNumber: keys.previousNumber, previous: keys.previous, author: author.id)
         lastRotation = entry.time
+        epochTimes[epoch] = entry.time
     }
 }

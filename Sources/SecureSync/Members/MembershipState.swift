@@ -58,6 +58,9 @@ package struct MembershipState: Equatable, Sendable {
     /// When the group's key was changed last, by its author's clock, in milliseconds since 1970.
     package internal(set) var lastRotation: UInt64 = 0
 
+    /// When each epoch began, by its author's clock, in milliseconds since 1970.
+    var epochTimes: [UInt64: UInt64] = [:]
+
     /// A snapshot, and the first epoch of those after it.
     package struct Pin: Hashable, Sendable {
         package var snapshot: SnapshotPin

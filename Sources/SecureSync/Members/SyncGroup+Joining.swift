@@ -78,14 +78,16 @@ extension SyncGroup {
         return nil
     }
 
+    static let bringsNoRows = SyncError.notAllowed(
+        "the code is one for reading, and this file's rows could not be sent; join with "
+            + "localRows: .discard, or ask for another code")
+
     private func enter(
         _ invitation: SyncInvitation, _ deviceName: String, bringsRows: Bool
     ) async throws {
         let guest = memberKeys
         if bringsRows, state.member(guest.id)?.role == .reader {
-            throw SyncError.notAllowed(
-                "the code is one for reading, and this file's rows could not be sent; join with "
-                    + "localRows: .discard, or ask for another code")
+            throw Self.bringsNoRows
         }
         // Kept until the file has written down that it is a member: a joining that was killed goes
         // on as the same one.

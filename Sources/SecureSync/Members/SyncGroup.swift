@@ -94,7 +94,8 @@ package actor SyncGroup {
         }
     }
 
-    private var keptName: String { MemberKeys.name(id, memberKeys.id) + Self.chainSuffix }
+    /// Of the group: also as another member, this device takes no less.
+    private var keptName: String { "securestorage-chain-\(id.base64EncodedString())" }
 
     private func require(_ kept: ChainPosition?) throws {
         guard let kept, kept.number > 0 else { return }
@@ -116,8 +117,6 @@ package actor SyncGroup {
         try keyStore.store(position.keyStoreValue, forName: keptName)
         keptPosition = position
     }
-
-    static let chainSuffix = "-chain"
 
     private func readAll() async throws {
         let listed = try await list()

@@ -34,6 +34,18 @@ extension DirectoryObjectStore {
         [ENOENT, ENOTDIR, ELOOP].contains(code)
     }
 
+    /// Makes room for an object where a link or an empty directory is, which lists do not show.
+    ///
+    /// - Returns: Whether nothing is there now.
+    func removeStranger(at place: Place) -> Bool {
+        guard let status = Self.status(place) else { return true }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return false
+        case S_IFDIR: return unlinkat(place.directory.number, place.name, AT_REMOVEDIR) == 0
+        default: return unlinkat(place.directory.number, place.name, 0) == 0
+        }
+    }
+
     static func status(_ place: Place) -> stat? {
         var status = stat()
         let isThere =

@@ -38,7 +38,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
 
     private func createNow(_ name: String, _ bytes: Data) throws -> Bool {
         // Before the content is written: most calls that fail have no need for it.
-        if let place = try place(of: name), Self.status(place) != nil {
+        if let place = try place(of: name), !removeStranger(at: place) {
             // Whoever has linked it may not have come to this.
             guard place.directory.syncNames() else { throw Self.failure("sync a directory", EIO) }
             return false

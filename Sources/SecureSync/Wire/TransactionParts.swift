@@ -78,14 +78,11 @@ package enum TransactionParts {
             var (all, next) = ([RowChange](), change)
             next.registers = []
             for register in change.registers {
-                // The first change makes the row, where it is missing, with a default here.
-                var later = register
-                later.known = max(register.known ?? .floor, change.life.stamp)
                 var longer = next
-                longer.registers.append(all.isEmpty ? register : later)
+                longer.registers.append(register)
                 if !next.registers.isEmpty, isTooLong(longer, longestRow) {
                     all.append(next)
-                    next.registers = [later]
+                    next.registers = [register]
                 } else {
                     next = longer
                 }
@@ -94,18 +91,42 @@ package enum TransactionParts {
         }
     }
 
+    /// Joins what ``divided(_:longestRow:)`` has divided: a row is made at once, with all its values.
+    static func joined(_ changes: [RowChange]) -> [RowChange] {
+        guard zip(changes, changes.dropFirst()).contains(where: { continues($1, $0) }) else {
+            return changes
+        }
+        var all: [RowChange] = []
+        for change in changes {
+            if let last = all.last, continues(change, last) {
+                all[all.count - 1].registers += change.registers
+            } else {
+                all.append(change)
+            }
+        }
+        return all
+    }
+
+    /// Whether a change has more of the row that the one before it has.
+    private static func continues(_ change: RowChange, _ last: RowChange) -> Bool {
+        change.life == last.life && change.table == last.table && change.key == last.key
+    }
+
     /// Whether a part ends a transaction before the next one: all rows are one, unless they would
-    /// take more than 32 MiB of memory; a part of more is a transaction of its own.
+    /// take more than 32 MiB of memory; a part of more is a transaction of its own, and a row that is
+    /// divided is in one.
     ///
     /// - Parameters:
     ///   - memory: Of the transaction's parts so far.
+    ///   - last: The last change of them.
     ///   - next: The next part.
     ///   - longest: In bytes.
     /// - Returns: Whether the next part begins another transaction.
     static func isLast(
-        after memory: Int, before next: some Sequence<RowChange>, longest: Int = longest
+        after memory: Int, _ last: RowChange?, before next: [RowChange], longest: Int = longest
     ) -> Bool {
-        memory + self.memory(of: next) > longest
+        if let last, let first = next.first, continues(first, last) { return false }
+        return memory + self.memory(of: next) > longest
     }
 
     /// About what changes take in memory.

@@ -130,7 +130,7 @@ struct TransactionPartsTests {
             return zip(parts, parts.dropFirst()).map { part, next in
                 memory += TransactionParts.memory(of: part)
                 let isLast = TransactionParts.isLast(
-                    after: memory, before: next, longest: longest)
+                    after: memory, part.last, before: next, longest: longest)
                 if isLast { memory = 0 }
                 return isLast
             }
@@ -161,10 +161,9 @@ struct TransactionPartsTests {
         check(TransactionParts.divided([row], longestRow: 3000), equals: [row])
         let parts = TransactionParts.divided([row], longestRow: 1000)
         check(parts.map { $0.registers.flatMap(\.columns) }, equals: [["a", "b"], ["c", "d"]])
-        check(parts[0].registers.allSatisfy { $0.known == nil })
-        check(parts[1].registers.allSatisfy { $0.known == row.life.stamp })
-        var joined = RowState(parts[0])
-        check(joined.merge(parts[1]), equals: [])
-        check(joined, equals: RowState(row))
+        let other = BatchSamples.insertion(2, values)
+        check(TransactionParts.joined([other] + parts + [other]), equals: [other, row, other])
+        check(TransactionParts.isLast(after: 9000, parts[0], before: [other], longest: 1000))
+        check(!TransactionParts.isLast(after: 9000, parts[0], before: [parts[1]], longest: 1000))
     }
 }
