@@ -113,8 +113,8 @@ package enum TransactionParts {
     }
 
     /// Whether a part ends a transaction before the next one: all rows are one, unless they would
-    /// take more than 32 MiB of memory; a part of more is a transaction of its own, and a row that is
-    /// divided is in one.
+    /// take more than 32 MiB of memory; a part of more is a transaction of its own, and a row that
+    /// is divided is in one.
     ///
     /// - Parameters:
     ///   - memory: Of the transaction's parts so far.
