@@ -51,7 +51,11 @@ extension SyncWorld {
             // Times tell what a copied file has written since: by a clock that is behind, that may
             // be taken for sent. It is listed then.
             if isPerhapsGone(device), try device.lists("\(had)") { return }
-            throw Broken(description: "\(device.name) shows \(has) after \(had), which knew it")
+            throw Broken(
+                description: """
+                    \(device.name) shows \(has) after \(had), which knew it; of the row, it lists \
+                    \(try device.listed(Self.story))
+                    """)
         }
     }
 

@@ -241,6 +241,11 @@ final class WorldDevice {
         }
     }
 
+    /// What the conflicts have of a row, for whoever looks at a failure.
+    func listed(_ key: String) throws -> [String] {
+        try engine.conflicts().filter { $0.key == [.text(key)] }.map { "\($0.reason) \($0.values)" }
+    }
+
     /// Whether a value of a row is among the conflicts.
     func lists(_ text: String) throws -> Bool {
         try queue.read { [version] db in
