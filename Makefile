@@ -73,7 +73,8 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	@Scripts/setup-site
 	@Scripts/pictures --check
 
-boundary: # only one folder imports the C API, and one file exports the secret bytes
+boundary: # only one folder imports the C API, one file exports the secret bytes, and no compiler's file is in git
+	@! git ls-files | grep -E '\.(o|d|dia|swiftdeps|swiftmodule)$$'
 	@! grep -rln --include='*.swift' 'import.*SecureKeys' Sources/SecureStorage | grep -v 'Keys/SecretBytes.swift$$'
 	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \
 		| grep -v '^Sources/SecureStorage/SQLite/'

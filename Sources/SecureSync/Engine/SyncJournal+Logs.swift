@@ -69,17 +69,7 @@ extension SyncJournal {
 
     /// When each member sealed its last batch that was applied, in milliseconds since 1970, by its
     /// own clock.
-    func lastHeard() throws -> [MemberID: UInt64] {
-        let rows = try db.executeQuery("SELECT member, heard FROM securestorage_sync_head")
-        defer { rows.close() }
-        var heard: [MemberID: UInt64] = [:]
-        while try rows.next() {
-            if let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()) {
-                heard[member] = rows.uint64(forColumnIndex: 1)
-            }
-        }
-        return heard
-    }
+    func lastHeard() throws -> [MemberID: UInt64] { try ofEachHead("heard") }
 
     /// Notes when a member sealed its last batch, and with the key of which epoch; 0 if that is not
     /// known.
@@ -90,16 +80,18 @@ extension SyncJournal {
     }
 
     /// Whose key each member's last batch was sealed with; 0 if that is not known.
-    func lastEpochs() throws -> [MemberID: UInt64] {
-        let rows = try db.executeQuery("SELECT member, epoch FROM securestorage_sync_head")
+    func lastEpochs() throws -> [MemberID: UInt64] { try ofEachHead("epoch") }
+
+    private func ofEachHead(_ column: String) throws -> [MemberID: UInt64] {
+        let rows = try db.executeQuery("SELECT member, \(column) FROM securestorage_sync_head")
         defer { rows.close() }
-        var epochs: [MemberID: UInt64] = [:]
+        var numbers: [MemberID: UInt64] = [:]
         while try rows.next() {
             if let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()) {
-                epochs[member] = rows.uint64(forColumnIndex: 1)
+                numbers[member] = rows.uint64(forColumnIndex: 1)
             }
         }
-        return epochs
+        return numbers
     }
 
     /// The first 16 bytes of a batch's hash, if it was applied here.

@@ -14,6 +14,17 @@ struct SyncWorldTests {
     /// After changes that let them meet other things, more are tried.
     private static let seeds: [UInt64] = [4, 5, 9, 20, 27, 36, 4_000_003, 4_200_010, 4_602_285]
 
+    /// A world that breaks says what has happened in it.
+    private func run(
+        _ world: inout SyncWorld, _ seed: UInt64, _ body: (inout SyncWorld) async throws -> Void
+    ) async {
+        do {
+            try await body(&world)
+        } catch {
+            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
+        }
+    }
+
     @Test func `after everything that can happen all devices of a world hold the same rows`()
         async throws
     {
@@ -22,11 +33,7 @@ struct SyncWorldTests {
         for seed in Self.seeds + Array(100..<140)
         where seen != all || Self.seeds.contains(seed) {
             var world = SyncWorld(seed: seed)
-            do {
-                try await world.run(steps: 60)
-            } catch {
-                Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
-            }
+            await run(&world, seed) { try await $0.run(steps: 60) }
             seen.formUnion(world.seen)
         }
         check(seen, equals: all)
@@ -38,11 +45,7 @@ struct SyncWorldTests {
     ) async throws {
         var world = SyncWorld(seed: seed)
         world.hasEdges = true
-        do {
-            try await world.run(steps: 60)
-        } catch {
-            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
-        }
+        await run(&world, seed) { try await $0.run(steps: 60) }
     }
 
     @Test(arguments: [1, 6_000_963, 6_001_205] as [UInt64])
@@ -51,11 +54,7 @@ struct SyncWorldTests {
     ) async throws {
         var world = SyncWorld(seed: seed)
         world.hasRoles = true
-        do {
-            try await world.run(steps: 60)
-        } catch {
-            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
-        }
+        await run(&world, seed) { try await $0.run(steps: 60) }
     }
 
     @Test(arguments: [37, 42] as [UInt64])
@@ -63,10 +62,6 @@ struct SyncWorldTests {
         seed: UInt64
     ) async throws {
         var world = SyncWorld(seed: seed)
-        do {
-            try await world.runBeginnings(3)
-        } catch {
-            Issue.record("seed \(seed): \(error)\n\(world.log.joined(separator: "\n"))")
-        }
+        await run(&world, seed) { try await $0.runBeginnings(3) }
     }
 }
