@@ -56,9 +56,12 @@ struct CopiedWrites {
         own.registers = change.registers.compactMap { register in
             var (isSent, isSame, register) = (true, true, register)
             for (column, value) in zip(register.columns, register.values) {
-                guard let (time, sentValue) = sent.columns[column.sqlNameKey],
-                    register.stamp.time <= time
-                else { return register }
+                guard let (time, sentValue) = sent.columns[column.sqlNameKey] else {
+                    // A migration has added the column since, to a row that was sent.
+                    guard register.stamp.time <= sent.life else { return register }
+                    continue
+                }
+                guard register.stamp.time <= time else { return register }
                 let isEqual = value.isIdentical(to: sentValue)
                 isSame = isSame && isEqual
                 isSent = isSent && (register.stamp.time < time || isEqual)

@@ -145,6 +145,26 @@ struct SyncRestoredTests {
         }
     }
 
+    @Test func `a column that came since makes no insertion of one that was sent`() async throws {
+        let objects = WorldObjects()
+        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let (phone, laptop) = (devices[0], devices[1])
+        try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
+        let backup = try phone.database.copiedFiles()
+        for device in devices { try await device.engine.syncOnce() }
+        try await laptop.write("UPDATE parent SET name = 'second' WHERE id = 'x'")
+        try await laptop.engine.syncOnce()
+        try phone.restore(backup)
+        try phone.upgrade()
+        check(try await phone.engine.syncOnce().sentBatches, equals: 0)
+        try laptop.upgrade()
+        for device in [laptop, phone] { try await device.engine.syncOnce() }
+        for device in devices {
+            let rows = try device.rows().filter { $0.contains("'x'") }
+            check(rows, equals: ["parent 'x' 'second' NULL 'none'"], "\(device.name)")
+        }
+    }
+
     @Test func `an edit of a row that the other copy has removed is listed, and makes no row`()
         async throws
     {
