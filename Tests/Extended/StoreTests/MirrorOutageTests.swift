@@ -29,7 +29,7 @@ struct MirrorOutageTests {
             through: proxy.port, patience: isPatient ? .seconds(60) : .zero)
         var mirror = try place.mirror(of: pool, in: store)
         var failures = 0
-        for round in 0..<environmentNumber("SECURESTORAGE_CUTS", default: 20) {
+        for round in 0..<environmentNumber("SECURESTORAGE_CUTS", default: 12) {
             let state = try await pool.write { try Ledger.commit($0) }
             if round % 5 == 4 { mirror = try place.mirror(of: pool, in: store) }
             let direction = CuttingProxy.Direction.allCases.randomElement() ?? .requests

@@ -39,7 +39,7 @@ import TestSupport
             }
             let campaign = try ChildProcess(
                 program,
-                ["campaign", library, "\(Self.step > 0 ? Self.step : 97)"]
+                ["campaign", library, "\(Self.step > 0 ? Self.step : 149)"]
                     + workloads,
                 environment: ["TMPDIR": Self.fastDirectory])
 

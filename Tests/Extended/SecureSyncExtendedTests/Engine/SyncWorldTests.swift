@@ -12,7 +12,7 @@ struct SyncWorldTests {
     /// Chosen: together they meet everything.
     ///
     /// After changes that let them meet other things, more are tried.
-    private static let seeds: [UInt64] = [4, 5, 9, 20, 27, 36, 4_000_003, 4_200_010, 4_602_285]
+    private static let seeds: [UInt64] = [4, 5, 9, 36, 4_000_003, 4_200_010, 4_602_285]
 
     /// A world that breaks says what has happened in it.
     private func run(

@@ -73,7 +73,7 @@ struct MirrorThinningTests {
     @Test func `runs of ten minutes keep as many copies as the guide promises, and no more`()
         async throws
     {
-        let (last, pageCount) = (6 * 18, 3)
+        let (last, pageCount) = (6 * 13, 3)
         for number in 1...last {
             try await run(number)
             // Of two hours all, of ten one each, and those that may go next.

@@ -14,7 +14,7 @@ import TestSupport
     ///
     /// SECURESTORAGE_DAMAGES=10000 tries that many of each kind; the default is smaller.
     struct DataVaultDamageTests {
-        static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 300)
+        static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 150)
 
         enum Kind: String, CaseIterable, Codable {
             case record, recordFile, deviceKey, database
