@@ -11,8 +11,12 @@ extension SyncEngine {
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
-        let (heard, epochs) = try await database.read { db in
-            (try SyncJournal(db).lastHeard(), try SyncJournal(db).lastEpochs())
+        let (heard, epochs, sent, confirmed) = try await database.read { db in
+            let journal = SyncJournal(db)
+            return (
+                try journal.lastHeard(), try journal.lastEpochs(),
+                try journal.sentHead(of: own).number, try journal.mentions(of: own)
+            )
         }
         /// Whether a member has written with a key for more than a day after that was replaced.
         func missesNewKey(_ member: MemberID) -> Bool {
@@ -30,7 +34,9 @@ extension SyncEngine {
                     missesNewKey: missesNewKey(member.id),
                     lastHeard: heard[member.id].flatMap {
                         $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000)
-                    }))
+                    },
+                    unconfirmedBatches: member.id == own
+                        ? nil : confirmed[member.id].map { Int(sent - min($0, sent)) }))
         }
         return members
     }

@@ -83,7 +83,13 @@ extension SyncJournal {
     func lastEpochs() throws -> [MemberID: UInt64] { try ofEachHead("epoch") }
 
     private func ofEachHead(_ column: String) throws -> [MemberID: UInt64] {
-        let rows = try db.executeQuery("SELECT member, \(column) FROM securestorage_sync_head")
+        try numbers("SELECT member, \(column) FROM securestorage_sync_head")
+    }
+
+    private func numbers(
+        _ query: String, _ values: [(any SQLiteDatatypeBridgeable)?] = []
+    ) throws -> [MemberID: UInt64] {
+        let rows = try db.executeQuery(query, values: values)
         defer { rows.close() }
         var numbers: [MemberID: UInt64] = [:]
         while try rows.next() {
@@ -145,6 +151,13 @@ extension SyncJournal {
     /// The last batch of `member` that any of `writers` has said to have applied; 0 if none.
     func mention(by writers: some Sequence<MemberID>, of member: MemberID) throws -> UInt64 {
         try writers.map { try mention(by: $0, of: member) }.max() ?? 0
+    }
+
+    /// The last batch of `member` that each other member has said to have applied, if it has.
+    func mentions(of member: MemberID) throws -> [MemberID: UInt64] {
+        try numbers(
+            "SELECT writer, number FROM securestorage_sync_mention WHERE member = ?",
+            [member.bytes])
     }
 
     func setMention(by writer: MemberID, of member: MemberID, _ number: UInt64) throws {

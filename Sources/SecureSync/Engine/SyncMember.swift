@@ -78,6 +78,12 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     /// When it sealed the last of its batches that was applied here, by its own clock; nil before
     /// the first.
     public let lastHeard: Date?
+    /// How many of the batches that this device has sent the member has not confirmed; nil for this
+    /// device, an invitation, and a member that has confirmed none yet, as no reader does.
+    ///
+    /// A member that is away confirms nothing. One that is heard, and for which the number only
+    /// grows, does not see this device's batches: the store may hide them from it.
+    public let unconfirmedBatches: Int?
     /// Whether it has written with an older key than the group's, more than a day after the change.
     ///
     /// By the clocks of both. The store may hide the change from that device, or it was not told
@@ -86,7 +92,8 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
 
     init(
         _ member: ChainEntry.Member, origin: MembershipState.Origin?, inviter: MemberID?,
-        name: String, isThisDevice: Bool, missesNewKey: Bool, lastHeard: Date?
+        name: String, isThisDevice: Bool, missesNewKey: Bool, lastHeard: Date?,
+        unconfirmedBatches: Int?
     ) {
         memberID = member.id
         kind = Kind(member.kind)
@@ -102,6 +109,7 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         self.isThisDevice = isThisDevice
         self.missesNewKey = missesNewKey
         self.lastHeard = lastHeard
+        self.unconfirmedBatches = unconfirmedBatches
     }
 }
 

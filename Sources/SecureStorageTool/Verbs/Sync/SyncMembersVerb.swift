@@ -38,6 +38,7 @@ struct SyncMembersVerb: SyncVerb {
         let forkOf: String?
         let expires: String?
         let lastHeard: String?
+        let unconfirmedBatches: Int?
         let missesNewKey: Bool
 
         init(_ member: SyncMember) {
@@ -47,7 +48,7 @@ struct SyncMembersVerb: SyncVerb {
             addedAt = PointInTime.textInUTC(member.addedAt)
             expires = member.expires.map { PointInTime.textInUTC($0) }
             lastHeard = member.lastHeard.map { PointInTime.textInUTC($0) }
-            missesNewKey = member.missesNewKey
+            (unconfirmedBatches, missesNewKey) = (member.unconfirmedBatches, member.missesNewKey)
         }
     }
 

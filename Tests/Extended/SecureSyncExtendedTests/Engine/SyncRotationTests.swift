@@ -118,6 +118,42 @@ struct SyncRotationTests {
         try await check(epochOfNextBatch(anna), equals: next)
     }
 
+    @Test func `a member from which the store hides this device's batches confirms none of them`()
+        async throws
+    {
+        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let (anna, ben) = (devices[0], devices[1])
+        func unconfirmed() async throws -> Int {
+            try await anna.engine.syncOnce()
+            let members = try await anna.engine.members()
+            return try require(members.first { $0.name == "ben" }?.unconfirmedBatches)
+        }
+        func write(_ value: Int) async throws {
+            for device in [ben, anna] {
+                try await device.write(
+                    "REPLACE INTO setting VALUES ('\(device.name)', 0, \(value), 0)")
+                try await device.engine.syncOnce()
+            }
+        }
+        for _ in 0..<3 { try await write(0) }
+        // The last ones are confirmed with the next batch.
+        try await check(unconfirmed() <= 2)
+        let log = "/d/\(try await AdversaryGroup.id(of: anna))/"
+        let known = objects.names
+        for value in 1...3 {
+            try await write(value)
+            let hidden = objects.names.filter { !known.contains($0) && $0.contains(log) }
+            ben.store.show(Dictionary(uniqueKeysWithValues: hidden.map { ($0, Data?.none) }))
+        }
+        try await check(unconfirmed() >= 3)
+        ben.store.show([:])
+        for value in 4...5 { try await write(value) }
+        try await check(unconfirmed() <= 2)
+        for member in try await anna.engine.members() where member.isThisDevice {
+            check(member.unconfirmedBatches, equals: nil)
+        }
+    }
+
     @Test func `a member from which the store hides a new key is shown to write with an old one`()
         async throws
     {
