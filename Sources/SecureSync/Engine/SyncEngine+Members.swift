@@ -120,7 +120,8 @@ extension SyncEngine {
 
     /// Leaves the group; the rows stay in the file, and those written last are sent before.
     ///
-    /// The file of a member that was removed forgets the group.
+    /// The file of a member that was removed forgets the group. The member's keys, which open what
+    /// the group has written until now, are removed from the key store.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func leave() async throws {
@@ -137,6 +138,8 @@ extension SyncEngine {
             // It was removed before, and only this file does not say so yet.
         }
         try await inTurn { [self] in
+            let group = try await currentGroup()
+            let formerSelves = await group.state.formerSelves(of: group.member)
             let (place, formers) = try await database.write { [capture] db in
                 let place = try SyncJournal(db).place()
                 let formers = try SyncJournal(db).formerChains().keys
@@ -148,7 +151,9 @@ extension SyncEngine {
             // They open what the group has written until now.
             guard let place else { return }
             for group in [place.group] + formers {
-                try MemberKeys.removeAll(group, place.member, in: keyStore)
+                for member in [place.member] + formerSelves {
+                    try MemberKeys.removeAll(group, member, in: keyStore)
+                }
             }
         }
     }

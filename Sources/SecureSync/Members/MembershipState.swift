@@ -168,6 +168,17 @@ package struct MembershipState: Equatable, Sendable {
         return all.dropFirst().filter(isActive)
     }
 
+    /// The members as which a member's file was in the group before, and that are gone.
+    func formerSelves(of member: MemberID) -> [MemberID] {
+        var all: [MemberID] = []
+        var member = member
+        while let origin = origins[member], origin.isFork {
+            member = origin.author
+            all.append(member)
+        }
+        return all.filter { !isActive($0) }
+    }
+
     /// The last entry, which the next batches and manifests name.
     package var position: ChainPosition {
         let number = lastEntry

@@ -118,6 +118,29 @@ struct SyncRotationTests {
         try await check(epochOfNextBatch(anna), equals: next)
     }
 
+    @Test func `a member that leaves keeps no keys of a former self that was removed`() async throws
+    {
+        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let (anna, ben) = (devices[0], devices[1])
+        let backup = try ben.database.copiedFiles()
+        try await ben.write("REPLACE INTO setting VALUES ('a', 0, 0, 0)")
+        try await ben.engine.syncOnce()
+        try ben.restore(backup)
+        try await ben.write("REPLACE INTO setting VALUES ('b', 0, 0, 0)")
+        check(try await ben.engine.syncOnce().hasForked)
+        func keys() throws -> Int {
+            try ben.keyStore.names().count { $0.hasPrefix("securestorage-sync") }
+        }
+        try check(keys(), equals: 2)
+        try await anna.engine.syncOnce()
+        let members = try await anna.engine.members().filter { $0.name == "ben" }
+        try await anna.engine.remove(
+            require(members.first { $0.forkOf == nil }),
+            keeping: members.filter { $0.forkOf != nil })
+        try await ben.engine.leave()
+        try check(keys(), equals: 0)
+    }
+
     @Test func `a member from which the store hides this device's batches confirms none of them`()
         async throws
     {
