@@ -62,7 +62,7 @@ private struct TableContent {
     private let columns: [String]
     private let rows: [[Cell]: Int]
 
-    init(of declaration: SyncedTables.Declaration, on device: DeviceWorld.Device) throws {
+    init(of declaration: SyncedTables.Table, on device: DeviceWorld.Device) throws {
         (columns, rows) = try device.database.read { db -> ([String], [[Cell]: Int]) in
             let store = try declaration.keyValueStore.flatMap { try KeyValueTable.find($0, in: db) }
             let table = store?.table ?? declaration.table

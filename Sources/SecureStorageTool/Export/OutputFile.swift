@@ -18,6 +18,12 @@ final class OutputFile {
         didSet { RemovedOnSignal.path = isHidden ? strdup(hidden.path) : nil }
     }
 
+    /// Whether a path has anything, also a link that leads nowhere.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
     /// - Parameters:
     ///   - path: The name of the file.
     ///   - replaces: Whether an existing file may be replaced.
@@ -25,8 +31,7 @@ final class OutputFile {
     init(_ path: String, replaces: Bool) throws {
         self.path = path
         self.replaces = replaces
-        var status = stat()
-        if !replaces, lstat(path, &status) == 0 { throw Failure.exists(path) }
+        guard replaces || !Self.exists(path) else { throw Failure.exists(path) }
         hidden = HiddenName(of: path)
         // Left by a killed export; a running one has another file.
         _ = try hidden.clear()

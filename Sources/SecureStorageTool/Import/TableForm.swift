@@ -2,12 +2,12 @@ internal import SecureStorage
 
 /// A file that becomes the rows of one table.
 struct TableForm {
-    let format: Import.Format
+    let format: ImportFormat
     let table: String
     let options: ImportOptions
 
     /// Returns the format of a file whose name ends so; nil for an unknown one.
-    static func format(_ ending: String) -> Import.Format? {
+    static func format(_ ending: String) -> ImportFormat? {
         switch ending {
         case "csv", "tsv": .csv
         case "json": .json

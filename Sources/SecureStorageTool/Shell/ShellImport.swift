@@ -13,7 +13,7 @@ struct ShellImport {
     /// - Parameter words: The words after the command.
     /// - Throws: `Failure` when they are not options, a file and a table.
     init(_ words: [String]) throws {
-        var format: Import.Format?
+        var format: ImportFormat?
         var options = ImportOptions()
         var types: [String] = []
         var names: [String] = []

@@ -262,7 +262,7 @@ extension ShellSession {
     }
 
     private func backup(to path: String) throws {
-        guard !Shell.exists(path) else { throw Failure("\"\(path)\" already exists", .exists) }
+        guard !OutputFile.exists(path) else { throw Failure("\"\(path)\" already exists", .exists) }
         let progress = ProgressBar("backing up", total: nil)
         defer { progress.finish() }
         try store.backup(to: URL(fileURLWithPath: path)) {

@@ -30,7 +30,7 @@ struct Encrypt: FileVerb {
     var json = false
 
     func run() throws {
-        guard Self.exists(plain) else { throw Failure.noFile(plain) }
+        guard OutputFile.exists(plain) else { throw Failure.noFile(plain) }
         try requireNew(file, force)
         let key = try keyOptions.key(of: file, isNew: true)
         let counts = try withProgress("encrypting") {

@@ -22,16 +22,11 @@ protocol FileVerb: ParsableCommand {
 
 extension FileVerb {
     /// Whether the path exists.
-    var exists: Bool { Self.exists(file) }
-
-    static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
-    }
+    var exists: Bool { OutputFile.exists(file) }
 
     /// Requires that a file can be created, before anybody types a key for it.
     func requireNew(_ path: String, _ force: Bool) throws {
-        guard force || !Self.exists(path) else { throw Failure.exists(path) }
+        guard force || !OutputFile.exists(path) else { throw Failure.exists(path) }
     }
 
     /// - Throws: the failure of a file that is too short for a database; for the library, that is

@@ -32,12 +32,6 @@ struct Import: FileVerb {
               sqlite3 plain.db .dump | securestorage import new.db - --format sql --key-file key
             """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case csv, json
-        case jsonLines = "json-lines"
-        case sql
-    }
-
     @Argument(help: "The encrypted file.", completion: .file()) var file: String
     @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
     @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
@@ -46,7 +40,7 @@ struct Import: FileVerb {
     var source: String
 
     @Option(help: "csv, json, json-lines or sql (default: by the file's extension).")
-    var format: Format?
+    var format: ImportFormat?
 
     @Option(help: "The table (default: the file's name without its extension).")
     var table: String?

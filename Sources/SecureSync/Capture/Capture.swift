@@ -111,7 +111,7 @@ package struct Capture: Sendable {
 
     // MARK: - Reading the schema
 
-    private typealias Reading = (declaration: SyncedTables.Declaration, reading: TableReading)
+    private typealias Reading = (declaration: SyncedTables.Table, reading: TableReading)
 
     private func readings(in db: SecureDatabaseStore) throws -> [Reading] {
         let readings = try tables.declarations.map { ($0, try TableReading($0, in: db)) }
@@ -127,7 +127,7 @@ package struct Capture: Sendable {
     }
 
     private func installedShape(
-        of reading: TableReading, _ declaration: SyncedTables.Declaration,
+        of reading: TableReading, _ declaration: SyncedTables.Table,
         among readings: [Reading], in db: SecureDatabaseStore
     ) throws -> TableShape {
         guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
@@ -140,7 +140,7 @@ package struct Capture: Sendable {
     }
 
     private func shape(
-        of reading: TableReading, _ declaration: SyncedTables.Declaration,
+        of reading: TableReading, _ declaration: SyncedTables.Table,
         among readings: [Reading], in db: SecureDatabaseStore
     ) throws -> TableShape {
         let number = try Bookkeeping.number(of: reading.name, in: db) ?? 0
@@ -171,7 +171,7 @@ package struct Capture: Sendable {
 
     /// The names of columns now, by the keys of those that they had.
     private func former(
-        of reading: TableReading, _ declaration: SyncedTables.Declaration
+        of reading: TableReading, _ declaration: SyncedTables.Table
     ) throws -> [String: String] {
         guard !declaration.formerly.isEmpty else { return [:] }
         let alone = try groups(of: reading, declaration).filter { $0.count == 1 }.joined()
@@ -198,7 +198,7 @@ package struct Capture: Sendable {
 
     /// The columns that travel beside the key's, as the declaration groups them.
     private func groups(
-        of reading: TableReading, _ declaration: SyncedTables.Declaration
+        of reading: TableReading, _ declaration: SyncedTables.Table
     ) throws -> [[String]] {
         let columns = reading.columns.indices.filter {
             !reading.key.contains($0) && !reading.columns[$0].isGenerated

@@ -96,16 +96,16 @@ extension SyncedTables {
         /// Missing if empty.
         var formerly: [String: String]?
 
-        init(_ declaration: Declaration) {
+        init(_ declaration: Table) {
             (table, together) = (declaration.table, declaration.together)
             (merging, ids) = (declaration.merging.rawValue, declaration.ids.rawValue)
             formerly = declaration.formerly.isEmpty ? nil : declaration.formerly
         }
 
-        var declaration: Declaration? {
+        var declaration: Table? {
             guard let merging = Merging(rawValue: merging), let ids = Identifiers(rawValue: ids)
             else { return nil }
-            return Declaration(
+            return Table(
                 table: table, merging: merging, together: together, ids: ids,
                 formerly: formerly ?? [:])
         }
@@ -115,7 +115,7 @@ extension SyncedTables {
 
     /// Writes what has changed of the declarations, by the names of their tables.
     static func keep(
-        _ declarations: [(name: String, declaration: Declaration)], in db: SecureDatabaseStore
+        _ declarations: [(name: String, declaration: Table)], in db: SecureDatabaseStore
     ) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

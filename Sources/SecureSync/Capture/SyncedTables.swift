@@ -1,7 +1,7 @@
 /// Which tables of a file are synced, and how their rows merge.
 public struct SyncedTables: Sendable {
     /// In the order of their declaration; the later of two with one name counts.
-    package private(set) var declarations: [Declaration] = []
+    package private(set) var declarations: [Table] = []
 
     /// Creates a list of no table.
     public init() {}
@@ -20,7 +20,7 @@ public struct SyncedTables: Sendable {
         formerly: [String: String] = [:]
     ) {
         add(
-            Declaration(
+            Table(
                 table: table, merging: .columns, together: together, ids: ids, formerly: formerly))
     }
 
@@ -33,7 +33,7 @@ public struct SyncedTables: Sendable {
     public mutating func add(
         _ table: String, merging: Merging, ids: Identifiers = .declared
     ) {
-        add(Declaration(table: table, merging: merging, together: [], ids: ids))
+        add(Table(table: table, merging: merging, together: [], ids: ids))
     }
 
     /// Syncs a key-value store under its name, key by key: of what devices put or remove under one
@@ -45,7 +45,7 @@ public struct SyncedTables: Sendable {
     /// - Parameter name: Of the `SecureKeyValueStore`; it is made in the file if it is missing.
     public mutating func add(keyValueStore name: String) {
         add(
-            Declaration(
+            Table(
                 table: KeyValueStoreName.table(ofStore: name), merging: .row, together: [],
                 ids: .declared))
     }
@@ -63,7 +63,7 @@ public struct SyncedTables: Sendable {
         declares(KeyValueStoreName.table(ofStore: name))
     }
 
-    mutating func add(_ declaration: Declaration) {
+    mutating func add(_ declaration: Table) {
         declarations.removeAll { $0.table.isSameName(as: declaration.table) }
         declarations.append(declaration)
     }
@@ -86,7 +86,7 @@ public struct SyncedTables: Sendable {
         case random
     }
 
-    package struct Declaration: Equatable, Sendable {
+    package struct Table: Equatable, Sendable {
         /// The table's name, on every member.
         package var table: String
         package var merging: Merging

@@ -39,7 +39,7 @@ struct TableReading {
     let countsKeys: Bool
 
     /// - Throws: `SyncError.unsuitableTable`, with the reason and what to change.
-    init(_ declaration: SyncedTables.Declaration, in db: SecureDatabaseStore) throws {
+    init(_ declaration: SyncedTables.Table, in db: SecureDatabaseStore) throws {
         func refusal(_ reason: String) -> SyncError {
             .unsuitableTable(declaration.table, reason)
         }

@@ -1,20 +1,6 @@
 internal import Foundation
 internal import SecureStorage
 
-/// A snapshot whose floor counts in this file.
-struct AdoptedSnapshot: Equatable, Sendable {
-    var number: UInt64 { manifest.declaration.number }
-    /// Who has signed it.
-    var writer: MemberID
-    /// The SHA-256 of its manifest.
-    var hash: Data
-    /// Which of the group's keys seals the manifest.
-    var epoch: UInt64
-    var manifest: SnapshotManifest
-
-    var pin: SnapshotPin { SnapshotPin(number: number, hash: hash) }
-}
-
 // What the file knows of the group's snapshots, and of each log beside its head.
 extension SyncJournal {
     func adopted() throws -> AdoptedSnapshot? {

@@ -84,18 +84,9 @@ package struct GroupKeys: Sendable {
     /// The newest snapshot that an entry of the chain names; 0 if none does.
     var leastSnapshot: UInt64 { state.pins.map(\.snapshot.number).max() ?? 0 }
 
-    /// Whether a snapshot that was adopted still counts.
-    ///
-    /// - Throws: `Outdated`.
-    func counts(_ snapshot: AdoptedSnapshot) throws -> Bool {
-        try mayDeclare(snapshot.writer, snapshot.number)
-            && goesOn(snapshot.pin, epoch: snapshot.epoch)
-    }
-
-    /// Whether a snapshot counts by itself: not only because a later one follows it.
-    func countsAlone(_ snapshot: AdoptedSnapshot) -> Bool {
-        state.removed[snapshot.writer] == nil
-            || state.pins.contains { $0.snapshot == snapshot.pin }
+    /// Whether the group has gone on from a snapshot after a removal.
+    func isPinned(_ snapshot: SnapshotPin) -> Bool {
+        state.pins.contains { $0.snapshot == snapshot }
     }
 
     /// Checks that the writer of an object knows the chain that this member knows, and has used the

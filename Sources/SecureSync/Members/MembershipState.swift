@@ -94,7 +94,7 @@ package struct MembershipState: Equatable, Sendable {
     package static let mostMembers = 1024
     /// Who was away for longer joins again.
     static let mostFormers = 16
-    static let hashCount = 32
+    static let hashCount = ChainPosition.hashCount
 
     /// Why an entry is refused.
     package struct Refusal: Error, Equatable {

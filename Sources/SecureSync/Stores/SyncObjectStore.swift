@@ -76,12 +76,6 @@ public protocol SyncObjectStore: Sendable {
     ) async throws -> String?
 }
 
-/// A store that can tell people where it is.
-package protocol PlacedStore {
-    /// For messages.
-    var place: String { get }
-}
-
 /// An object in a list.
 public struct SyncObject: Sendable, Hashable {
     /// Its name.

@@ -112,24 +112,6 @@ extension SyncError {
         }
     }
 
-    /// A store that shows nothing at all of a group: hardly one that has lost everything.
-    static func absentGroup(in store: any SyncObjectStore) -> SyncError {
-        let place = (store as? any PlacedStore)?.place ?? "the store"
-        return .store(
-            code: absentGroupCode,
-            message:
-                "\(place) shows nothing of the group: it is not mounted, or not the place that the "
-                + "group uses; if it is, and was emptied, reset the group by force",
-            isTransient: true)
-    }
-
-    private static let absentGroupCode = "absent"
-
-    var isAbsentGroup: Bool {
-        if case .store(code: Self.absentGroupCode, _, _) = self { return true }
-        return false
-    }
-
     /// Whether an object is not as it was written.
     var isDamaged: Bool {
         if case .damaged = self { return true }

@@ -12,6 +12,9 @@ package struct ChainPosition: Hashable, Sendable {
     /// Of all objects up to that one, 32 bytes: see ``MembershipState/last``.
     package var hash: Data
 
+    /// Of a SHA-256.
+    static let hashCount = 32
+
     package init(number: UInt64, hash: Data) {
         self.number = number
         self.hash = hash
@@ -20,8 +23,8 @@ package struct ChainPosition: Hashable, Sendable {
     /// Reads what ``keyStoreValue`` has made; zeros for anything else, which is no position.
     init(keyStoreValue value: SecretBytes) {
         let bytes = value.withUnsafeBytes { Data($0) }
-        guard bytes.count == 8 + MembershipState.hashCount else {
-            self.init(number: 0, hash: Data(count: MembershipState.hashCount))
+        guard bytes.count == 8 + Self.hashCount else {
+            self.init(number: 0, hash: Data(count: Self.hashCount))
             return
         }
         self.init(
