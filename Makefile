@@ -70,6 +70,7 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	swift format lint --strict --parallel --recursive $(SOURCES)
 	@$(MAKE) --no-print-directory boundary comments loop
 	@Scripts/check-layers
+	@Scripts/check-limits
 	@Scripts/setup-site
 	@Scripts/pictures --check
 
