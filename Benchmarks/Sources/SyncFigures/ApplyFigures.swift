@@ -54,7 +54,7 @@ extension ApplyFigures.Times {
     }
 }
 
-/// A file that is written to, another member's that is written to and stamped, and one to which
+/// A file that is written to, another member's that is written to and timestamped, and one to which
 /// that member's changes are applied.
 private struct Files {
     let plain: SecureDatabaseStore
@@ -99,7 +99,7 @@ private struct Files {
             var changes: [RowChange] = []
             try transaction(member) {
                 try batch.forEach(memberWrites)
-                changes = try capture.stamp(in: member)
+                changes = try capture.timestamp(in: member)
             }
             times.plain += try seconds(CLOCK_PROCESS_CPUTIME_ID) {
                 try transaction(plain) { try batch.forEach(written) }

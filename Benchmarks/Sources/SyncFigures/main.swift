@@ -89,7 +89,7 @@ func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
                 }
             }
         })
-    if isCaptured { try transaction(db) { _ = try capture.stamp(in: db) } }
+    if isCaptured { try transaction(db) { _ = try capture.timestamp(in: db) } }
     times.update = min(
         times.update,
         try seconds(CLOCK_PROCESS_CPUTIME_ID) {
@@ -100,7 +100,7 @@ func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
             }
         })
     if isCaptured {
-        try transaction(db) { _ = try capture.stamp(in: db) }
+        try transaction(db) { _ = try capture.timestamp(in: db) }
         let with = try usedBytes(db)
         for shape in try capture.shapes(in: db) {
             try transaction(db) {

@@ -43,27 +43,28 @@ extension Seeds {
 
     /// Rows by the name of a seed.
     static func changes() -> [String: [RowChange]] {
-        func stamp(_ milliseconds: UInt64, _ counter: UInt64, _ member: Int) -> Stamp {
-            Stamp(time: Stamp.time(milliseconds: milliseconds) + counter, member: members[member])
+        func timestamp(_ milliseconds: UInt64, _ counter: UInt64, _ member: Int) -> Timestamp {
+            Timestamp(
+                time: Timestamp.time(milliseconds: milliseconds) + counter, member: members[member])
         }
-        func row(_ key: Int64, _ known: Stamp?) -> RowChange {
-            let life = stamp(time - 5, 0, 0)
+        func row(_ key: Int64, _ known: Timestamp?) -> RowChange {
+            let life = timestamp(time - 5, 0, 0)
             return RowChange(
-                table: "note", key: [.integer(key)], life: .init(stamp: life, isAlive: true),
+                table: "note", key: [.integer(key)], life: .init(timestamp: life, isAlive: true),
                 registers: [
                     .init(
-                        columns: ["title"], values: [.text("milk")], stamp: life, known: known),
+                        columns: ["title"], values: [.text("milk")], timestamp: life, known: known),
                     .init(
                         columns: ["begins", "ends"], values: [.real(0.1), .blob(Data([1, 2]))],
-                        stamp: known == nil ? life : stamp(time, 7, 1), known: known),
+                        timestamp: known == nil ? life : timestamp(time, 7, 1), known: known),
                 ])
         }
         let end = RowChange(
             table: "tag", key: [.text("a"), .null],
-            life: .init(stamp: stamp(time, 0, 1), isAlive: false, known: .floor))
+            life: .init(timestamp: timestamp(time, 0, 1), isAlive: false, known: .floor))
         return [
             "empty": [], "insertions": [row(1, nil), row(2, nil)],
-            "updates": [row(1, .floor), row(2, stamp(4, 0, 1)), end, end],
+            "updates": [row(1, .floor), row(2, timestamp(4, 0, 1)), end, end],
         ]
     }
 

@@ -3,7 +3,7 @@ package import SecureStorage
 extension Capture {
     // MARK: - The member that writes
 
-    /// Sets the member whose name stamps get from now on; in a write transaction.
+    /// Sets the member whose name timestamps get from now on; in a write transaction.
     ///
     /// In the file of a reader, triggers refuse what is written to the synced tables.
     package func setMember(
@@ -45,21 +45,22 @@ extension Capture {
 
     // MARK: - Times
 
-    /// The greatest time of a stamp that was given or noted.
+    /// The greatest time of a timestamp that was given or noted.
     package func lastTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
             bitPattern: try db.int64(forQuery: "SELECT last FROM main.securestorage_sync_state")
                 ?? 0)
     }
 
-    /// Notes that a stamp of this time was seen; earlier times change nothing.
+    /// Notes that a timestamp of this time was seen; earlier times change nothing.
     package func noteTime(_ time: UInt64, in db: SecureDatabaseStore) throws {
         let time = Int64(clamping: time)
         try db.executeUpdate(
             "UPDATE main.securestorage_sync_state SET last = ?1 WHERE last < ?1", values: [time])
     }
 
-    /// The greatest time among clocks that were forgotten: what has no clock is stamped above it.
+    /// The greatest time among clocks that were forgotten: what has no clock is timestamped above
+    /// it.
     package func floorTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
             bitPattern: try db.int64(forQuery: "SELECT floor FROM main.securestorage_sync_state")
@@ -73,21 +74,21 @@ extension Capture {
             "UPDATE main.securestorage_sync_state SET floor = ?1 WHERE floor < ?1", values: [time])
     }
 
-    /// The time up to which this member has promised to stamp nothing any more.
+    /// The time up to which this member has promised to timestamp nothing any more.
     package func promisedTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
             bitPattern: try db.int64(forQuery: "SELECT promised FROM main.securestorage_sync_state")
                 ?? 0)
     }
 
-    /// Promises that all stamps from now on are above; it never goes back.
+    /// Promises that all timestamps from now on are above; it never goes back.
     ///
     /// - Parameters:
     ///   - milliseconds: Since 1970; its last fraction is included.
     ///   - db: In a write transaction.
     /// - Throws: The errors of the database.
     package func promise(upTo milliseconds: UInt64, in db: SecureDatabaseStore) throws {
-        let time = Int64(clamping: Stamp.time(milliseconds: milliseconds) | 0xffff)
+        let time = Int64(clamping: Timestamp.time(milliseconds: milliseconds) | 0xffff)
         try db.executeUpdate(
             "UPDATE main.securestorage_sync_state SET promised = ?1 WHERE promised < ?1",
             values: [time])
@@ -96,7 +97,7 @@ extension Capture {
     /// This machine's time in milliseconds since 1970.
     package func machineTime(in db: SecureDatabaseStore) throws -> UInt64 {
         let time = clock(try db.int64(forQuery: "SELECT \(Bookkeeping.now)") ?? 0)
-        return min(UInt64(max(time, 0)), Stamp.greatestClock >> 16)
+        return min(UInt64(max(time, 0)), Timestamp.greatestClock >> 16)
     }
 
     /// This machine's time, and never before what was promised.

@@ -207,7 +207,7 @@ struct CaptureTriggers {
     }
 
     /// Leaves the last of equal marks, each time that there are twice as many as needed, so that a
-    /// row that is changed a million times before the next stamping does not fill the file.
+    /// row that is changed a million times before the next timestamping does not fill the file.
     private var compaction: (name: String, sql: String) {
         let keys = shape.keyNames.joined(separator: ", ")
         let limit = Bookkeeping.compactionLimit

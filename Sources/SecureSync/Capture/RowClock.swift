@@ -1,12 +1,13 @@
-/// The stamps of one row: when its life began or ended, and of each column that was written since.
+/// The timestamps of one row: when its life began or ended, and of each column that was written
+/// since.
 package struct RowClock: Equatable, Sendable {
-    package var life: Stamp
+    package var life: Timestamp
     /// False for a deleted row, whose clock stays as its tombstone.
     package var isAlive: Bool
-    /// By the column's number, see ``TableShape/columnNumbers``; never the life's own stamp.
-    package private(set) var columns: [Int64: Stamp]
+    /// By the column's number, see ``TableShape/columnNumbers``; never the life's own timestamp.
+    package private(set) var columns: [Int64: Timestamp]
 
-    package init(life: Stamp, isAlive: Bool, columns: [Int64: Stamp] = [:]) {
+    package init(life: Timestamp, isAlive: Bool, columns: [Int64: Timestamp] = [:]) {
         self.life = life
         self.isAlive = isAlive
         self.columns = columns.filter { $0.value != life }
@@ -15,21 +16,21 @@ package struct RowClock: Equatable, Sendable {
     /// The clock of a row that has none.
     package static let floor = RowClock(life: .floor, isAlive: true)
 
-    package subscript(column: Int64) -> Stamp {
+    package subscript(column: Int64) -> Timestamp {
         get { columns[column] ?? life }
         set { columns[column] = newValue == life ? nil : newValue }
     }
 
-    package var greatest: Stamp { columns.values.reduce(life, max) }
+    package var greatest: Timestamp { columns.values.reduce(life, max) }
 }
 
 extension RowClock {
     /// The clock as bytes: 10 for an inserted row, about 7 more for each time of an edit.
     ///
-    /// A byte for the format and `isAlive`; the life's stamp: member's number, milliseconds,
-    /// counter; then for each other stamp: member's number, milliseconds after the life's, counter,
-    /// the number of columns that have it, their numbers. All are variable-length numbers: 7 bits
-    /// a byte, the least first. Equal clocks have equal bytes.
+    /// A byte for the format and `isAlive`; the life's timestamp: member's number, milliseconds,
+    /// counter; then for each other timestamp: member's number, milliseconds after the life's,
+    /// counter, the number of columns that have it, their numbers. All are variable-length numbers:
+    /// 7 bits a byte, the least first. Equal clocks have equal bytes.
     package func encoded(number: (MemberID) throws -> Int64) rethrows -> [UInt8] {
         var bytes: [UInt8] = [isAlive ? 1 : 0]
         bytes.append(UInt64(bitPattern: try number(life.member)))
@@ -37,11 +38,11 @@ extension RowClock {
         bytes.append(life.time & 0xffff)
         guard !columns.isEmpty else { return bytes }
         let runs = Dictionary(grouping: columns.keys) { columns[$0] ?? life }
-        for (stamp, numbers) in runs.sorted(by: { $0.key < $1.key }) {
-            bytes.append(UInt64(bitPattern: try number(stamp.member)))
+        for (timestamp, numbers) in runs.sorted(by: { $0.key < $1.key }) {
+            bytes.append(UInt64(bitPattern: try number(timestamp.member)))
             // Not below the life's, unless the clock comes from elsewhere: the difference wraps.
-            bytes.append((stamp.time >> 16) &- (life.time >> 16))
-            bytes.append(stamp.time & 0xffff)
+            bytes.append((timestamp.time >> 16) &- (life.time >> 16))
+            bytes.append(timestamp.time & 0xffff)
             bytes.append(UInt64(numbers.count))
             for column in numbers.sorted() { bytes.append(UInt64(bitPattern: column)) }
         }
@@ -59,16 +60,17 @@ extension RowClock {
             let member0 = try member(Int64(bitPattern: lifeMember))
         else { return nil }
         self.init(
-            life: Stamp(time: milliseconds << 16 | counter, member: member0), isAlive: first == 1)
+            life: Timestamp(time: milliseconds << 16 | counter, member: member0),
+            isAlive: first == 1)
         while !rest.isEmpty {
             guard let writer = rest.popNumber(), let later = rest.popNumber(),
                 let counter = rest.popNumber(), counter <= 0xffff, let count = rest.popNumber(),
                 let id = try member(Int64(bitPattern: writer))
             else { return nil }
-            let stamp = Stamp(time: (milliseconds &+ later) << 16 | counter, member: id)
+            let timestamp = Timestamp(time: (milliseconds &+ later) << 16 | counter, member: id)
             for _ in 0..<min(count, UInt64(rest.count) + 1) {
                 guard let column = rest.popNumber() else { return nil }
-                columns[Int64(bitPattern: column)] = stamp
+                columns[Int64(bitPattern: column)] = timestamp
             }
         }
     }

@@ -61,30 +61,30 @@ package struct TableShape: Equatable, Sendable {
                 register.columns.contains { formerly[$0.sqlNameKey] != nil }
             })
         else { return change }
-        var stamps: [String: Stamp] = [:]
+        var timestamps: [String: Timestamp] = [:]
         for register in change.registers {
             for column in register.columns where formerly[column.sqlNameKey] == nil {
-                stamps[column.sqlNameKey] = register.stamp
+                timestamps[column.sqlNameKey] = register.timestamp
             }
         }
-        var former: [String: Stamp] = [:]
+        var former: [String: Timestamp] = [:]
         var change = change
         for index in change.registers.indices {
             let register = change.registers[index]
             guard let name = register.columns.first.flatMap({ formerly[$0.sqlNameKey] }),
                 register.columns.count == 1
             else { continue }
-            if let stamp = stamps[name.sqlNameKey], stamp >= register.stamp {
+            if let timestamp = timestamps[name.sqlNameKey], timestamp >= register.timestamp {
                 change.registers[index].columns = []
             } else {
                 change.registers[index].columns = [name]
-                former[name.sqlNameKey] = register.stamp
+                former[name.sqlNameKey] = register.timestamp
             }
         }
         change.registers.removeAll { register in
             register.columns.isEmpty
                 || register.columns.contains { column in
-                    former[column.sqlNameKey].map { $0 > register.stamp } ?? false
+                    former[column.sqlNameKey].map { $0 > register.timestamp } ?? false
                 }
         }
         return change

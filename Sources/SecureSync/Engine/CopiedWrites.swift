@@ -23,10 +23,12 @@ struct CopiedWrites {
     private mutating func add(_ change: RowChange) {
         var sent = rows[RowPlace(change)] ?? Sent()
         // An edit whose row's life the floor covers does not say when that began.
-        (sent.life, sent.isAlive) = (max(sent.life, change.life.stamp.time), change.life.isAlive)
+        (sent.life, sent.isAlive) = (
+            max(sent.life, change.life.timestamp.time), change.life.isAlive
+        )
         for register in change.registers {
             for (column, value) in zip(register.columns, register.values) {
-                sent.columns[column.sqlNameKey] = (register.stamp.time, value)
+                sent.columns[column.sqlNameKey] = (register.timestamp.time, value)
             }
         }
         rows[RowPlace(change)] = sent
@@ -36,21 +38,21 @@ struct CopiedWrites {
     func split(_ change: RowChange) -> (own: RowChange?, lost: RowChange?) {
         guard let sent = rows[RowPlace(change)] else {
             guard time > 0, !OwnRows.isInsertion(change),
-                change.greatestStamp.milliseconds <= time
+                change.greatestTimestamp.milliseconds <= time
             else { return (change, nil) }
             return (nil, change)
         }
         guard change.life.isAlive else {
-            return (change.life.stamp.time > sent.life ? change : nil, nil)
+            return (change.life.timestamp.time > sent.life ? change : nil, nil)
         }
         // Begun after the copying, without knowing the row that the other file has edited or ended;
         // also if it was edited since.
-        if change.life.stamp.time > sent.life { return (change, nil) }
+        if change.life.timestamp.time > sent.life { return (change, nil) }
         var (own, lost) = (change, change)
         lost.registers = []
         guard sent.isAlive else {
             // The row has ended: what was written here since is no row of its own.
-            lost.registers = change.registers.filter { $0.stamp.time > sent.life }
+            lost.registers = change.registers.filter { $0.timestamp.time > sent.life }
             return (nil, lost.registers.isEmpty ? nil : lost)
         }
         own.registers = change.registers.compactMap { register in
@@ -58,24 +60,24 @@ struct CopiedWrites {
             for (column, value) in zip(register.columns, register.values) {
                 guard let (time, sentValue) = sent.columns[column.sqlNameKey] else {
                     // A migration has added the column since, to a row that was sent.
-                    guard register.stamp.time <= sent.life else { return register }
+                    guard register.timestamp.time <= sent.life else { return register }
                     continue
                 }
-                guard register.stamp.time <= time else { return register }
+                guard register.timestamp.time <= time else { return register }
                 let isEqual = value.isIdentical(to: sentValue)
                 isSame = isSame && isEqual
-                isSent = isSent && (register.stamp.time < time || isEqual)
+                isSent = isSent && (register.timestamp.time < time || isEqual)
             }
             // By a clock that is behind, what was written here later may seem to be older.
             if isSent, !isSame { lost.registers.append(register) }
             // By a clock that is behind, a write after the copying has the time of one before it.
-            if !isSent { register.stamp.time += 1 }
+            if !isSent { register.timestamp.time += 1 }
             return isSent ? nil : register
         }
-        if sent.isAlive, sent.life >= change.life.stamp.time {
+        if sent.isAlive, sent.life >= change.life.timestamp.time {
             // An edit of the row that was sent.
             for index in own.registers.indices {
-                own.registers[index].known = own.registers[index].known ?? change.life.stamp
+                own.registers[index].known = own.registers[index].known ?? change.life.timestamp
             }
         }
         return (own.registers.isEmpty ? nil : own, lost.registers.isEmpty ? nil : lost)

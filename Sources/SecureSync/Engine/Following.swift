@@ -19,7 +19,7 @@ struct SuccessionEntering {
         // A reader loads what the group has.
         if !keys.isReader, place.entered > 0 || place.former != nil {
             // It was a member, and its rows are more than what it has written.
-            _ = try capture.stampAndSettle(in: db)
+            _ = try capture.timestampAndSettle(in: db)
             own += try capture.clockedRows(in: db).map(\.withKnownBirth)
         }
         try journal.goOn()
@@ -36,8 +36,8 @@ extension RowChange {
     /// A row that others know: who has edited it since its birth knew that.
     fileprivate var withKnownBirth: RowChange {
         var change = self
-        for index in registers.indices where registers[index].stamp > life.stamp {
-            change.registers[index].known = life.stamp > .floor ? life.stamp : nil
+        for index in registers.indices where registers[index].timestamp > life.timestamp {
+            change.registers[index].known = life.timestamp > .floor ? life.timestamp : nil
         }
         return change
     }
@@ -51,7 +51,7 @@ extension SnapshotLoading {
     ) throws {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
-        _ = try capture.stampAndSettle(in: db)
+        _ = try capture.timestampAndSettle(in: db)
         // What of this member's own writes the snapshot's writer did not know, and lost, is news.
         let known = try journal.promise(
             of: place.member, journal.mention(by: [snapshot.writer], of: place.member))
@@ -65,11 +65,11 @@ extension SnapshotLoading {
         let floor = snapshot.manifest.declaration.floor
         try capture.forget(through: floor, in: db)
         var rest = ChangedRows(try capture.clockedRows(in: db).map(floor.reduced))
-        let last = Stamp.time(milliseconds: known) | 0xffff
+        let last = Timestamp.time(milliseconds: known) | 0xffff
         try read(snapshot, files, in: db) { changes in
             for change in changes { rest.remove(change) }
             _ = try capture.apply(changes, in: db) {
-                $0.stamp.member == place.member && $0.stamp.time > last
+                $0.timestamp.member == place.member && $0.timestamp.time > last
             }
         }
         try journal.setAdopted(snapshot)
@@ -97,7 +97,7 @@ private struct ChangedRows {
         let place = RowPlace(change)
         guard var row = rows[place], row.life == change.life else { return }
         let others = row.registers.filter { !change.registers.contains($0) }
-        if row.life.stamp == .floor { row.registers = others }
+        if row.life.timestamp == .floor { row.registers = others }
         rows[place] = others.isEmpty ? nil : row
     }
 

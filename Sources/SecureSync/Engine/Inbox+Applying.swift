@@ -20,7 +20,7 @@ extension Inbox {
             try await list(&log)
             throw error
         }
-        guard let rules = stampRules, try await isReady(next, of: member) else { return false }
+        guard let rules = timestampRules, try await isReady(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.head)
         let written = try await database.write { db in
             let journal = SyncJournal(db)
@@ -75,7 +75,7 @@ extension Inbox {
                     throw SyncError.damaged(
                         transaction.name, "it has seen another snapshot than the store shows")
                 }
-                // Its stamps are to be understood with that snapshot's floor.
+                // Its timestamps are to be understood with that snapshot's floor.
                 if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
                 {
                     isReady = false

@@ -26,8 +26,8 @@ struct Inbox {
     var covered: Floor.Heads = [:]
     /// Whether the next snapshot is not adopted, since it is wrong.
     var isHalted = false
-    /// Which stamps others may give now.
-    var stampRules: StampRules?
+    /// Which timestamps others may give now.
+    var timestampRules: TimestampRules?
     /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
     var adopts = false
 
@@ -111,8 +111,8 @@ struct Inbox {
             )
         }
         guard let place else { throw SyncError.notAMember }
-        (adopted, stampRules) = try await database.read { [capture] db in
-            (try SyncJournal(db).adopted(), try StampRules(capture, in: db))
+        (adopted, timestampRules) = try await database.read { [capture] db in
+            (try SyncJournal(db).adopted(), try TimestampRules(capture, in: db))
         }
         adopts = place.entered > 0 && !hasPending
         if place.entered > 0 { try await requireNothingLate() }

@@ -34,7 +34,7 @@ struct Outbox: Sendable {
     ) throws -> Int {
         if keys.isReader {
             // Triggers refuse its writes. What comes in without them counts for nobody, and has no
-            // stamp by which it could outdo what does.
+            // timestamp by which it could outdo what does.
             _ = try capture.takeUpLater(in: db)
             return 0
         }
@@ -42,12 +42,12 @@ struct Outbox: Sendable {
         guard let place = try journal.place() else { throw SyncError.notAMember }
         guard place.entered > 0 else {
             // Its log does not begin yet: see SnapshotLoading.
-            let changes = try capture.stampAndSettle(in: db)
+            let changes = try capture.timestampAndSettle(in: db)
             try journal.addPending(changes)
             return 0
         }
         var sealing = Sealing(keys, capture, journal, place)
-        try capture.stampAndSettle(in: db) { try sealing.add($0) }
+        try capture.timestampAndSettle(in: db) { try sealing.add($0) }
         return try sealing.finish(evenIfEmpty: evenHeadsAlone)
     }
 

@@ -5,15 +5,15 @@
 struct OwnRows {
     private(set) var changes: [RowChange] = []
     /// The birth of a new row as long as the logs are not read: below those of all others.
-    let earlyStamp: Stamp
+    let earlyTimestamp: Timestamp
     /// Whether a row of the group wins over one that was in the file before.
     private let groupWins: Bool
     private var places: [RowPlace: Int] = [:]
     /// The births that the file has shown of each row of its own.
-    private var births: [RowPlace: Set<Stamp>] = [:]
+    private var births: [RowPlace: Set<Timestamp>] = [:]
 
     init(_ all: [RowChange], _ place: SyncJournal.Place) {
-        earlyStamp = Stamp(time: 1, member: place.member)
+        earlyTimestamp = Timestamp(time: 1, member: place.member)
         groupWins = place.keepsRows
         for change in all { add(change) }
     }
@@ -23,25 +23,27 @@ struct OwnRows {
         guard let index = places[place] else {
             places[place] = changes.count
             changes.append(change)
-            births[place] = [change.life.stamp]
+            births[place] = [change.life.timestamp]
             return
         }
         let former = changes[index]
         let isInsertion = Self.isInsertion(former)
         // What was in the file before has lost to a row of the group, and is listed.
-        let isGroups = groupWins && isInsertion && !isOwn(change.life.stamp, of: change)
+        let isGroups = groupWins && isInsertion && !isOwn(change.life.timestamp, of: change)
         // While a log waits to begin, the file may show an older life of the row than its own.
         let isEdit =
-            change.life.isAlive && former.life.isAlive && change.life.stamp <= former.life.stamp
+            change.life.isAlive && former.life.isAlive
+            && change.life.timestamp <= former.life.timestamp
         guard isEdit, !isGroups else {
-            if isGroups || change.life.stamp >= former.life.stamp {
+            if isGroups || change.life.timestamp >= former.life.timestamp {
                 changes[index] = change
-                births[place] = [change.life.stamp]
+                births[place] = [change.life.timestamp]
             }
             return
         }
-        let isSame = change.life.stamp == former.life.stamp
-        for register in change.registers where isSame || register.stamp > former.life.stamp {
+        let isSame = change.life.timestamp == former.life.timestamp
+        for register in change.registers where isSame || register.timestamp > former.life.timestamp
+        {
             changes[index].put(register)
         }
         if isInsertion {
@@ -52,27 +54,28 @@ struct OwnRows {
     }
 
     /// Whether a row with this birth is the one that this file has inserted.
-    func isOwn(_ birth: Stamp, of change: RowChange) -> Bool {
-        birth == earlyStamp || births[RowPlace(change)]?.contains(birth) ?? false
+    func isOwn(_ birth: Timestamp, of change: RowChange) -> Bool {
+        birth == earlyTimestamp || births[RowPlace(change)]?.contains(birth) ?? false
     }
 
-    /// An edit has a column with another stamp, written in knowledge of the row unless that is
+    /// An edit has a column with another timestamp, written in knowledge of the row unless that is
     /// below the floor; a row of a key alone is only ever inserted.
     static func isInsertion(_ change: RowChange) -> Bool {
         change.life.isAlive
             && change.registers.allSatisfy {
-                $0.stamp == change.life.stamp || $0.known == nil && change.life.stamp > .floor
+                $0.timestamp == change.life.timestamp
+                    || $0.known == nil && change.life.timestamp > .floor
             }
     }
 
-    func early(_ change: RowChange) -> RowChange { Self.begun(change, at: earlyStamp) }
+    func early(_ change: RowChange) -> RowChange { Self.begun(change, at: earlyTimestamp) }
 
     /// The row as an insertion of another time.
-    static func begun(_ change: RowChange, at stamp: Stamp) -> RowChange {
+    static func begun(_ change: RowChange, at timestamp: Timestamp) -> RowChange {
         var change = change
-        change.life = .init(stamp: stamp, isAlive: true, known: change.life.known)
+        change.life = .init(timestamp: timestamp, isAlive: true, known: change.life.known)
         for index in change.registers.indices {
-            (change.registers[index].stamp, change.registers[index].known) = (stamp, nil)
+            (change.registers[index].timestamp, change.registers[index].known) = (timestamp, nil)
         }
         return change
     }
@@ -92,7 +95,7 @@ extension RowChange {
                 kept.append(former)
                 continue
             }
-            if former.stamp > register.stamp {
+            if former.timestamp > register.timestamp {
                 register = register.without(former)
                 kept.append(former)
                 continue

@@ -46,7 +46,7 @@ struct Sealing {
         for head in heads ?? [] {
             try journal.setMention(by: place.member, of: head.member, head.number)
         }
-        // What is stamped from now on is later than what the last batch says of its time.
+        // What is timestamped from now on is later than what the last batch says of its time.
         try capture.promise(upTo: now, in: journal.db)
         place.published = try capture.machineTime(in: journal.db)
         try journal.setPlace(place)

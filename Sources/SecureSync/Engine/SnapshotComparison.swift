@@ -11,7 +11,7 @@ struct SnapshotComparison: Sendable {
     private let keys: GroupKeys
     /// The file's tables, by their names.
     private let tables: [String: TableShape]
-    /// Up to which time all that a member has stamped is in the snapshot, in milliseconds since
+    /// Up to which time all that a member has timestamped is in the snapshot, in milliseconds since
     /// 1970.
     private let promises: [MemberID: UInt64]
     /// Those rows of the snapshot that were not met in the file yet.
@@ -50,10 +50,10 @@ struct SnapshotComparison: Sendable {
             guard let table = tables[change.table.sqlNameKey] else { continue }
             let change = table.renamed(floor.reduced(change))
             // That the row has ended is known to all, and was forgotten.
-            guard change.life.isAlive || change.life.stamp > .floor else { continue }
+            guard change.life.isAlive || change.life.timestamp > .floor else { continue }
             if Self.mayExpire(change) { continue }
             rows[Self.hash(of: RowPlace(change))] =
-                change.greatestStamp == .floor ? settled(change) : .written(change)
+                change.greatestTimestamp == .floor ? settled(change) : .written(change)
         }
     }
 
@@ -70,19 +70,19 @@ struct SnapshotComparison: Sendable {
     }
 
     /// Compares all that were taken with the rows of the file, of which nothing may wait for a
-    /// stamp.
+    /// timestamp.
     mutating func compare(_ capture: Capture, in db: SecureDatabaseStore) throws {
         let floor = manifest.declaration.floor
         try capture.eachRow(in: db) { change in
             let own = floor.reduced(change)
             switch rows.removeValue(forKey: Self.hash(of: RowPlace(own))) {
             case nil:
-                if own.life.isAlive, isContained(own.life.stamp), !Self.mayExpire(own) {
+                if own.life.isAlive, isContained(own.life.timestamp), !Self.mayExpire(own) {
                     note(own.table)
                 }
             case .settled(let shape, let hashes, let table):
-                // What was written since has a stamp.
-                guard own.life.stamp == .floor else { return }
+                // What was written since has a timestamp.
+                guard own.life.timestamp == .floor else { return }
                 if !own.life.isAlive || differs(own, shapes[shape], hashes) { note(table) }
             case .written(let theirs): if isOther(own, than: theirs) { note(own.table) }
             }
@@ -104,13 +104,13 @@ struct SnapshotComparison: Sendable {
         }
     }
 
-    private func isContained(_ stamp: Stamp) -> Bool {
-        stamp == .floor || stamp.milliseconds <= promises[stamp.member] ?? 0
+    private func isContained(_ timestamp: Timestamp) -> Bool {
+        timestamp == .floor || timestamp.milliseconds <= promises[timestamp.member] ?? 0
     }
 
     private func differs(_ own: RowChange, _ columns: [String], _ hashes: [Int]) -> Bool {
         var settled: [String: SQLiteValue] = [:]
-        for register in own.registers where register.stamp == .floor {
+        for register in own.registers where register.timestamp == .floor {
             for (column, value) in zip(register.columns, register.values) {
                 settled[column.sqlNameKey] = value
             }
@@ -127,24 +127,24 @@ struct SnapshotComparison: Sendable {
 
     /// Whether a row is neither the snapshot's nor a later one.
     private func isOther(_ own: RowChange, than theirs: RowChange) -> Bool {
-        guard own.life.stamp == theirs.life.stamp else {
-            return own.life.stamp < theirs.life.stamp
+        guard own.life.timestamp == theirs.life.timestamp else {
+            return own.life.timestamp < theirs.life.timestamp
         }
         guard own.life.isAlive, theirs.life.isAlive else {
             return own.life.isAlive != theirs.life.isAlive
         }
-        var known: [String: (stamp: Stamp, value: SQLiteValue)] = [:]
+        var known: [String: (timestamp: Timestamp, value: SQLiteValue)] = [:]
         for register in own.registers {
             for (column, value) in zip(register.columns, register.values) {
-                known[column.sqlNameKey] = (register.stamp, value)
+                known[column.sqlNameKey] = (register.timestamp, value)
             }
         }
         return theirs.registers.contains { register in
             zip(register.columns, register.values).contains { column, value in
-                guard let (stamp, ownValue) = known[column.sqlNameKey] else { return false }
-                guard stamp == register.stamp else { return stamp < register.stamp }
+                guard let (timestamp, ownValue) = known[column.sqlNameKey] else { return false }
+                guard timestamp == register.timestamp else { return timestamp < register.timestamp }
                 return !ownValue.isIdentical(to: value)
-                    && !(keys.hasCopy(stamp.member) && ownValue.isAfter(value))
+                    && !(keys.hasCopy(timestamp.member) && ownValue.isAfter(value))
             }
         }
     }

@@ -98,10 +98,10 @@ struct SnapshotLoading: Sendable {
         // What lost is news only if the snapshot's writer did not know it.
         let known = try journal.promise(
             of: place.member, manifest.declaration.heads[place.member, default: 0])
-        let last = Stamp.time(milliseconds: known) | 0xffff
+        let last = Timestamp.time(milliseconds: known) | 0xffff
         try read(snapshot, files, in: db) { changes in
             _ = try capture.apply(changes, in: db) {
-                $0.stamp.member == place.member && $0.stamp.time > last
+                $0.timestamp.member == place.member && $0.timestamp.time > last
             }
         }
     }
@@ -116,8 +116,8 @@ struct SnapshotLoading: Sendable {
     ) throws {
         let journal = SyncJournal(db)
         let declaration = snapshot.manifest.declaration
-        let new = try capture.stamp(in: db)
-        // What is stamped from now on has to be above the floor.
+        let new = try capture.timestamp(in: db)
+        // What is timestamped from now on has to be above the floor.
         try capture.promise(upTo: declaration.floor.time, in: db)
         // They are nowhere else.
         try capture.requireNoUnsentRows(in: db)
@@ -148,7 +148,7 @@ struct SnapshotLoading: Sendable {
             let life = try known.life(of: change)
             let isThere = life != nil
             if OwnRows.isInsertion(change) {
-                if isThere, place.keepsRows || declaration.floor.covers(change.life.stamp) {
+                if isThere, place.keepsRows || declaration.floor.covers(change.life.timestamp) {
                     try capture.noteLost(change, .replaced, known, in: db)
                     continue
                 }
@@ -175,7 +175,7 @@ struct SnapshotLoading: Sendable {
         _ body: ([RowChange]) throws -> Void
     ) throws {
         let (manifest, floor) = (snapshot.manifest, snapshot.manifest.declaration.floor)
-        let rules = try StampRules(capture, in: db)
+        let rules = try TimestampRules(capture, in: db)
         try rules.check(ofSnapshot: [floor.time], by: snapshot.writer)
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
@@ -186,7 +186,8 @@ struct SnapshotLoading: Sendable {
                     group: keys.group, key: keys.key(ofEpoch: manifest.rows.epoch)
                 ) {
                     try rules.check(
-                        ofSnapshot: $0.lazy.map(\.greatestStamp.milliseconds), by: snapshot.writer)
+                        ofSnapshot: $0.lazy.map(\.greatestTimestamp.milliseconds),
+                        by: snapshot.writer)
                     try body($0.map(floor.reduced))
                 }
             } catch let error as CBORError {
@@ -221,8 +222,9 @@ struct SnapshotLoading: Sendable {
         let known = try KnownRows(capture, in: db)
         let rows = OwnRows(try journal.takePending().map(known.renamed), place)
         let time = max(
-            Stamp.time(milliseconds: try capture.now(in: db)), try capture.promisedTime(in: db) + 1)
-        let anew = Stamp(time: min(time, Stamp.greatestTime), member: place.member)
+            Timestamp.time(milliseconds: try capture.now(in: db)),
+            try capture.promisedTime(in: db) + 1)
+        let anew = Timestamp(time: min(time, Timestamp.greatestTime), member: place.member)
         var standing: [RowChange] = []
         for change in rows.changes {
             let life = try known.life(of: change)
@@ -231,7 +233,7 @@ struct SnapshotLoading: Sendable {
             if OwnRows.isInsertion(change) {
                 // If another one has come with the logs, that is listed already.
                 if place.keepsRows, !isOurs { continue }
-                if isOurs { stands = stands.flatMap { $0.life.stamp > .floor ? $0 : nil } }
+                if isOurs { stands = stands.flatMap { $0.life.timestamp > .floor ? $0 : nil } }
                 if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
             } else if change.life.isAlive, !declaration.floor.isEdit(change, of: life),
                 !known.isWhole(change)
@@ -253,21 +255,22 @@ struct SnapshotLoading: Sendable {
 
 extension Floor {
     /// Whether a change is an edit of a row with this birth: the row that its writer has seen.
-    fileprivate func isEdit(_ change: RowChange, of life: Stamp?) -> Bool {
-        life.map { reduced($0) == reduced(change.life.stamp) } ?? false
+    fileprivate func isEdit(_ change: RowChange, of life: Timestamp?) -> Bool {
+        life.map { reduced($0) == reduced(change.life.timestamp) } ?? false
     }
 
     /// An edit or a deletion that nobody has seen: it counts, whenever it was made.
     fileprivate func raisedEdit(_ change: RowChange) -> RowChange {
         guard !OwnRows.isInsertion(change) else { return change }
-        func raised(_ stamp: Stamp) -> Stamp {
-            covers(stamp)
-                ? Stamp(time: Stamp.time(milliseconds: time + 1), member: stamp.member) : stamp
+        func raised(_ timestamp: Timestamp) -> Timestamp {
+            covers(timestamp)
+                ? Timestamp(time: Timestamp.time(milliseconds: time + 1), member: timestamp.member)
+                : timestamp
         }
         var change = change
-        if !change.life.isAlive { change.life.stamp = raised(change.life.stamp) }
+        if !change.life.isAlive { change.life.timestamp = raised(change.life.timestamp) }
         for index in change.registers.indices {
-            change.registers[index].stamp = raised(change.registers[index].stamp)
+            change.registers[index].timestamp = raised(change.registers[index].timestamp)
         }
         return change
     }

@@ -76,7 +76,7 @@ struct SnapshotWriting: Sendable {
     /// Their logs are open: the floor waits until each has told what it has. Not those of members
     /// for which the floor has not waited, or does not for long: they enter as new ones.
     ///
-    /// - Returns: nil if rows wait for stamps.
+    /// - Returns: nil if rows wait for timestamps.
     /// - Throws: The errors of the database and of the store.
     func writeFirst(of members: [MemberID]) async throws -> AdoptedSnapshot? {
         try await removeDrafts()
@@ -175,7 +175,7 @@ struct SnapshotWriting: Sendable {
         return (previous, next)
     }
 
-    /// A row waits for a stamp: its value is under the stamp of the one before it.
+    /// A row waits for a timestamp: its value is under the timestamp of the one before it.
     private struct Unsealed: Error {}
 
     /// As ``writeParts(sending:_:)``, with the rows sealed right before they are read: an app may

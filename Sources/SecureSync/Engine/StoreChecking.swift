@@ -143,7 +143,7 @@ struct StoreChecking {
         let compared = try await database.read { db -> SnapshotComparison? in
             var comparison = read
             let journal = SyncJournal(db)
-            // What waits for a stamp, or cannot travel, has the one of the value before it.
+            // What waits for a timestamp, or cannot travel, has the one of the value before it.
             guard try capture.waitingMarks(in: db) == nil, try !journal.hasPending(),
                 try UnsentRows(db: db).isEmpty(),
                 try journal.adopted()?.hash == snapshot.hash

@@ -85,11 +85,11 @@ public struct SyncConflict: Sendable, Equatable {
             case .replaced, .replacedUnseen: .replaced
             case .deletionLost: .deletionLost
             }
-        let stamp = conflict.lost.stamp
+        let timestamp = conflict.lost.timestamp
         writtenAt =
-            stamp.milliseconds == 0
-            ? nil : Date(timeIntervalSince1970: Double(stamp.milliseconds) / 1000)
-        writtenBy = stamp.member == .none ? nil : stamp.member.description
+            timestamp.milliseconds == 0
+            ? nil : Date(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000)
+        writtenBy = timestamp.member == .none ? nil : timestamp.member.description
         entry = conflict
     }
 

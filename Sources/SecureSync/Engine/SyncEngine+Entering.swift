@@ -120,8 +120,8 @@ extension SyncEngine {
             try journal.setAdopted(snapshot)
             (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
             try journal.setPlace(place)
-            // What the app has written in the meantime: its stamps have to be above the floor, and
-            // to be there before something is forgotten.
+            // What the app has written in the meantime: its timestamps have to be above the floor,
+            // and to be there before something is forgotten.
             try capture.promise(upTo: floor.time, in: db)
             try Outbox.seal(keys, capture, in: db)
             try capture.forget(through: floor, in: db)

@@ -43,7 +43,7 @@ extension SyncJournal {
     /// Sets the head of a log, and keeps the beginning of the hash, which others' mentions of this
     /// batch have to match.
     ///
-    /// Stamps in later batches of the log are above `promise`; `size` is the batch's in bytes.
+    /// Timestamps in later batches of the log are above `promise`; `size` is the batch's in bytes.
     func setHead(_ head: LogHead, time: UInt64, promise: UInt64, size: Int) throws {
         // What was promised before stays promised.
         let promise = max(promise, try self.promise(of: head.member, head.number, isReadHere: true))

@@ -119,7 +119,7 @@ package struct GroupKeys: Sendable {
     }
 
     /// Whether a member's file was copied, and a copy has gone on as another member: until then,
-    /// both may have given one stamp to two values.
+    /// both may have given one timestamp to two values.
     func hasCopy(_ member: MemberID) -> Bool {
         state.everyone.contains {
             state.origin(of: $0.id).map { $0.isFork && $0.author == member } ?? false

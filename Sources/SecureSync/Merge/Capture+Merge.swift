@@ -2,7 +2,7 @@ package import SecureStorage
 
 extension Capture {
     /// Joins other members' changes into the file; in a write transaction, after
-    /// ``stampAndSettle(in:)``.
+    /// ``timestampAndSettle(in:)``.
     ///
     /// Each change comes once, after all that its writer knew of; if not, `isListed` tells which of
     /// the values that lose are conflicts. All changes of one transaction
@@ -23,25 +23,25 @@ extension Capture {
         }
     }
 
-    /// Stamps what the app has written, and looks at what that may have let in or kept out; in a
-    /// write transaction.
+    /// Timestamps what the app has written, and looks at what that may have let in or kept out; in
+    /// a write transaction.
     ///
     /// A row whose parent is missing is held back here as it is elsewhere: not every program has
     /// SQLite check foreign keys.
     ///
-    /// Rows that wait are looked at only when nothing waits for a stamp: what is written to a row
-    /// in the meantime is not captured, and would take the app's last write with it.
+    /// Rows that wait are looked at only when nothing waits for a timestamp: what is written to a
+    /// row in the meantime is not captured, and would take the app's last write with it.
     ///
-    /// - Returns: As ``stamp(in:)``.
-    package func stampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
+    /// - Returns: As ``timestamp(in:)``.
+    package func timestampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
         var changes: [RowChange] = []
-        try stampAndSettle(in: db) { changes.append($0) }
+        try timestampAndSettle(in: db) { changes.append($0) }
         return changes
     }
 
-    /// As ``stampAndSettle(in:)``, and hands over one change after the other: there may be more than
-    /// fit in memory.
-    func stampAndSettle(
+    /// As ``timestampAndSettle(in:)``, and hands over one change after the other: there may be more
+    /// than fit in memory.
+    func timestampAndSettle(
         in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
     ) throws {
         let marked = try markedShapes(in: db)
@@ -49,7 +49,7 @@ extension Capture {
         let isLookedAt = try !orphans.isEmpty || !ParkedRows(db: db).tables().isEmpty
         // Without their values.
         var changes: [RowChange] = []
-        try stampMarks(of: marked, in: db) { change in
+        try timestampMarks(of: marked, in: db) { change in
             try emit(change)
             guard isLookedAt else { return }
             changes.append(change)
@@ -65,8 +65,8 @@ extension Capture {
     }
 
     /// Takes up changes of tables and columns that have been made since they came, and tries parked
-    /// rows again: once after each ``install(in:)``, and not while something waits for a stamp; in
-    /// a write transaction.
+    /// rows again: once after each ``install(in:)``, and not while something waits for a timestamp;
+    /// in a write transaction.
     package func takeUpLater(in db: SecureDatabaseStore) throws -> MergeReport {
         guard try db.int(forQuery: "SELECT count(*) FROM main.securestorage_sync_due") == 1,
             try waitingMarks(in: db) == nil
@@ -78,11 +78,11 @@ extension Capture {
     /// Makes the rows as if they had never been synced, those that are held back and values that
     /// wait for their columns too; in a write transaction, for the first snapshot of a new group.
     package func forgetHistory(in db: SecureDatabaseStore) throws {
-        _ = try stampAndSettle(in: db)
+        _ = try timestampAndSettle(in: db)
         let (rows, later) = (try KnownRows(self, in: db), LaterChanges(db: db))
         for (change, entry) in try later.all() where rows.canHave(change) {
             try later.remove(entry)
-            if try rows.life(of: change) == change.life.stamp {
+            if try rows.life(of: change) == change.life.timestamp {
                 try later.add(Floor(time: .max).reduced(change))
             }
         }
@@ -148,11 +148,11 @@ extension Capture {
         let list = ConflictList(db: db)
         func add(
             _ table: String, _ key: [SQLiteValue], _ columns: [String], _ values: [SQLiteValue],
-            _ stamp: Stamp
+            _ timestamp: Timestamp
         ) throws {
             try list.add(
                 LostValues(
-                    columns: columns, values: values, stamp: stamp, winner: .floor,
+                    columns: columns, values: values, timestamp: timestamp, winner: .floor,
                     reason: .deleted), table, key)
         }
         for row in try parkedRows(in: db) {
@@ -161,7 +161,7 @@ extension Capture {
         for (change, _) in try LaterChanges(db: db).all() where change.life.isAlive {
             try add(
                 change.table, change.key, change.registers.flatMap(\.columns),
-                change.registers.flatMap(\.values), change.greatestStamp)
+                change.registers.flatMap(\.values), change.greatestTimestamp)
         }
         try list.trim()
         try removeAllMerging(in: db)
@@ -170,7 +170,7 @@ extension Capture {
     /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
     /// unique value, the order of their births may not be known any more.
     ///
-    /// Nothing may wait for a stamp.
+    /// Nothing may wait for a timestamp.
     package func settleAll(in db: SecureDatabaseStore) throws {
         guard try !ParkedRows(db: db).tables().isEmpty else { return }
         _ = try merging(in: db) { try $0.noteAllParked() }
@@ -194,7 +194,7 @@ extension Capture {
         let list = ConflictList(db: db)
         try list.add(
             LostValues(
-                columns: lost.map(\.0), values: lost.map(\.1), stamp: change.greatestStamp,
+                columns: lost.map(\.0), values: lost.map(\.1), timestamp: change.greatestTimestamp,
                 winner: .floor, reason: change.life.isAlive ? reason : .deletionLost),
             change.table, change.key)
         try list.trim()

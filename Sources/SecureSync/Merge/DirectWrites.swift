@@ -38,7 +38,7 @@ final class DirectWrites {
         guard change.life.isAlive else { return try isDeleted(change, table) }
         let isNew =
             change.registers.count == table.shape.groups.count
-            && change.registers.allSatisfy { $0.stamp == change.life.stamp }
+            && change.registers.allSatisfy { $0.timestamp == change.life.timestamp }
         return isNew ? try isInserted(change, table) : try isUpdated(change, table)
     }
 
@@ -51,14 +51,14 @@ final class DirectWrites {
             }
             values += register.values
         }
-        if change.life.stamp == .floor {
+        if change.life.timestamp == .floor {
             // A row of a snapshot, which needs no clock.
             guard try table.clocks.clock(of: change.key) == nil,
                 try accepts({ try table.insert(values) })
             else { return false }
             return isNoted(change, table, values)
         }
-        let clock = RowClock(life: change.life.stamp, isAlive: true)
+        let clock = RowClock(life: change.life.timestamp, isAlive: true)
         guard try table.clocks.claim(clock, of: change.key) else { return false }
         guard try accepts({ try table.insert(values) }) else {
             try table.clocks.remove(change.key)
@@ -78,8 +78,8 @@ final class DirectWrites {
 
     private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         let found = try table.clocks.clock(of: change.key)
-        guard var clock = found ?? (change.life.stamp == .floor ? .floor : nil),
-            clock.isAlive, clock.life == change.life.stamp
+        guard var clock = found ?? (change.life.timestamp == .floor ? .floor : nil),
+            clock.isAlive, clock.life == change.life.timestamp
         else { return false }
         var positions: [Int] = []
         var values: [SQLiteValue] = []
@@ -90,8 +90,10 @@ final class DirectWrites {
                 else { return false }
                 let number = table.numbers[position]
                 let old = clock[number]
-                guard register.stamp > old, old <= register.known ?? .floor else { return false }
-                clock[number] = register.stamp
+                guard register.timestamp > old, old <= register.known ?? .floor else {
+                    return false
+                }
+                clock[number] = register.timestamp
                 positions.append(position)
                 values.append(value)
             }
@@ -116,12 +118,12 @@ final class DirectWrites {
             !settlement.rows.parkedTables.contains(table.shape.number)
         else { return false }
         let clock = try table.clocks.clock(of: change.key) ?? .floor
-        guard clock.isAlive, change.life.stamp > clock.life,
+        guard clock.isAlive, change.life.timestamp > clock.life,
             clock.greatest <= change.life.known ?? .floor
         else { return false }
         if try accepts({ try table.delete(change.key) }) { written += 1 }
         try table.clocks.set(
-            RowClock(life: change.life.stamp, isAlive: false), of: change.key)
+            RowClock(life: change.life.timestamp, isAlive: false), of: change.key)
         return true
     }
 

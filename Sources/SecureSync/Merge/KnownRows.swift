@@ -47,7 +47,7 @@ package final class KnownRows {
     }
 
     /// The birth of a change's row; nil if there is none.
-    package func life(of change: RowChange) throws -> Stamp? {
+    package func life(of change: RowChange) throws -> Timestamp? {
         guard let table = table(of: change), try values(of: change) != nil else { return nil }
         return try table.clocks.clock(of: change.key)?.life ?? .floor
     }

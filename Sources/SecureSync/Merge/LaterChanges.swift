@@ -32,11 +32,12 @@ struct LaterChanges {
                 let state = try Self.decoded(content)
                 let registers = state.cells.sorted { $0.key < $1.key }.map {
                     RowChange.Register(
-                        columns: [$0.key], values: [$0.value.value], stamp: $0.value.stamp)
+                        columns: [$0.key], values: [$0.value.value], timestamp: $0.value.timestamp)
                 }
                 let change = RowChange(
                     table: table, key: key,
-                    life: .init(stamp: state.life, isAlive: state.isAlive), registers: registers)
+                    life: .init(timestamp: state.life, isAlive: state.isAlive), registers: registers
+                )
                 return (change, Entry(table: table, key: RowKey(bytes: bytes)))
             }
     }

@@ -63,7 +63,7 @@ final class Merger {
     // MARK: - Changes
 
     func apply(_ change: RowChange) throws {
-        greatestTime = max(greatestTime, change.greatestStamp.time)
+        greatestTime = max(greatestTime, change.greatestTimestamp.time)
         guard let table = table(of: change), change.key.count == table.keyCount else {
             try later.add(change)
             report.later += 1
@@ -126,9 +126,9 @@ final class Merger {
         }
         let before = state
         // An earlier life's values lose as they are.
-        if isLate, change.life.stamp == state.life {
+        if isLate, change.life.timestamp == state.life {
             for column in change.registers.lazy.flatMap(\.columns)
-            where state.cells[column]?.stamp == state.life {
+            where state.cells[column]?.timestamp == state.life {
                 state.cells[column] = nil
             }
         }
@@ -153,7 +153,7 @@ final class Merger {
                 values[position] = row.key[position]
             } else if let cell = state.cells[table.columns[position]] {
                 values[position] = cell.value
-                clock[table.numbers[position]] = cell.stamp
+                clock[table.numbers[position]] = cell.timestamp
             }
         }
         settlement.set(row, values, clock: clock)
@@ -176,8 +176,9 @@ final class Merger {
                 try conflicts.add(
                     LostValues(
                         columns: positions.map { table.columns[$0] },
-                        values: positions.map { hidden[$0] }, stamp: change.life.known ?? .floor,
-                        winner: change.life.stamp, reason: .replacedUnseen),
+                        values: positions.map { hidden[$0] },
+                        timestamp: change.life.known ?? .floor,
+                        winner: change.life.timestamp, reason: .replacedUnseen),
                     table.shape.name, change.key)
                 report.conflicts += 1
             }
@@ -256,7 +257,7 @@ extension Settlement.Row {
         var state = RowState(life: clock.life, isAlive: true)
         for position in table.keyCount..<table.columns.count {
             state.cells[table.columns[position]] = .init(
-                value: values[position], stamp: clock[table.numbers[position]])
+                value: values[position], timestamp: clock[table.numbers[position]])
         }
         return state
     }

@@ -58,8 +58,8 @@ struct Orphans {
         try references.flatMap { try rows(of: $0) }
     }
 
-    /// Those that were written since the last stamping, or whose parents were; to be called before
-    /// the marks are removed.
+    /// Those that were written since the last timestamping, or whose parents were; to be called
+    /// before the marks are removed.
     func marked() throws -> [Row] {
         try references.flatMap { try written($0) + left($0) }
     }
@@ -119,7 +119,7 @@ struct Orphans {
         defer { found.close() }
         while try found.next() {
             // A row whose key has a text that is not UTF-8 does not travel anyway.
-            let key = try Stamping.Marks(in: found, count: child.key.count)
+            let key = try Timestamping.Marks(in: found, count: child.key.count)
             if key.notText.isEmpty { keys.append(key.key) }
         }
         return keys.map { Row(table: child.name, key: $0) }

@@ -34,7 +34,7 @@ struct ConflictList {
             """,
             values: [
                 table, RowKey(key).bytes.asData, writer.bytes.asData, lost.reason.rawValue,
-                Int64(bitPattern: lost.stamp.time), lost.stamp.member.bytes,
+                Int64(bitPattern: lost.timestamp.time), lost.timestamp.member.bytes,
                 Int64(bitPattern: lost.winner.time), lost.winner.member.bytes,
             ])
     }
@@ -62,7 +62,8 @@ struct ConflictList {
             guard let id = row[0].number, case .text(let table) = row[1],
                 let key = row[2].blobBytes.flatMap({ RowKey(bytes: $0).values() }),
                 let reason = row[4].number.flatMap(LostValues.Reason.init(rawValue:)),
-                let stamp = Self.stamp(row[5], row[6]), let winner = Self.stamp(row[7], row[8]),
+                let timestamp = Self.timestamp(row[5], row[6]),
+                let winner = Self.timestamp(row[7], row[8]),
                 let bytes = row[3].blobBytes, let values = ParkedRows.decoded(bytes)
             else {
                 throw SyncError.damaged("securestorage_sync_conflict", "an entry cannot be read")
@@ -71,15 +72,15 @@ struct ConflictList {
             return RowConflict(
                 id: id, table: table, key: key,
                 lost: LostValues(
-                    columns: sorted.map(\.key), values: sorted.map(\.value), stamp: stamp,
+                    columns: sorted.map(\.key), values: sorted.map(\.value), timestamp: timestamp,
                     winner: winner, reason: reason))
         }
     }
 
-    private static func stamp(_ time: SQLiteValue, _ member: SQLiteValue) -> Stamp? {
+    private static func timestamp(_ time: SQLiteValue, _ member: SQLiteValue) -> Timestamp? {
         guard let time = time.number, let member = member.blobBytes.flatMap({ MemberID($0) }) else {
             return nil
         }
-        return Stamp(time: UInt64(bitPattern: time), member: member)
+        return Timestamp(time: UInt64(bitPattern: time), member: member)
     }
 }

@@ -1,33 +1,35 @@
 package import SecureStorage
 
-/// What is known of one row: when its life began or ended, and each column's value with its stamp.
+/// What is known of one row: when its life began or ended, and each column's value with its
+/// timestamp.
 ///
 /// Joining states in any order, and any of them twice, has one result. The greater life wins as a
 /// whole, so that nothing of an earlier life comes back; within one life each column's greater
-/// stamp wins. Columns that win or lose together have one stamp, so they need no rule of their own.
+/// timestamp wins. Columns that win or lose together have one timestamp, so they need no rule of
+/// their own.
 package struct RowState: Equatable, Sendable {
-    package var life: Stamp
+    package var life: Timestamp
     package var isAlive: Bool
     /// By the columns' names; none if the row is dead.
     package var cells: [String: Cell]
 
     package struct Cell: Equatable, Sendable {
         package var value: SQLiteValue
-        package var stamp: Stamp
+        package var timestamp: Timestamp
 
-        package init(value: SQLiteValue, stamp: Stamp) {
+        package init(value: SQLiteValue, timestamp: Timestamp) {
             self.value = value
-            self.stamp = stamp
+            self.timestamp = timestamp
         }
 
-        /// Of two values with one stamp, which only a copied file can have written, the greater
+        /// Of two values with one timestamp, which only a copied file can have written, the greater
         /// one.
         func isAfter(_ other: Cell) -> Bool {
-            stamp == other.stamp ? value.isAfter(other.value) : stamp > other.stamp
+            timestamp == other.timestamp ? value.isAfter(other.value) : timestamp > other.timestamp
         }
     }
 
-    package init(life: Stamp, isAlive: Bool, cells: [String: Cell] = [:]) {
+    package init(life: Timestamp, isAlive: Bool, cells: [String: Cell] = [:]) {
         self.life = life
         self.isAlive = isAlive
         self.cells = isAlive ? cells : [:]
@@ -35,11 +37,11 @@ package struct RowState: Equatable, Sendable {
 
     /// What a member knows that knows nothing but this change.
     package init(_ change: RowChange) {
-        self.init(life: change.life.stamp, isAlive: change.life.isAlive)
+        self.init(life: change.life.timestamp, isAlive: change.life.isAlive)
         guard isAlive else { return }
         for register in change.registers {
             for (column, value) in zip(register.columns, register.values) {
-                let cell = Cell(value: value, stamp: register.stamp)
+                let cell = Cell(value: value, timestamp: register.timestamp)
                 // Members may spell a column differently; here it has one name.
                 if let own = cells[column], !cell.isAfter(own) { continue }
                 cells[column] = cell
@@ -71,24 +73,25 @@ package struct RowState: Equatable, Sendable {
 package struct LostValues: Equatable, Sendable {
     package var columns: [String]
     package var values: [SQLiteValue]
-    /// The greatest stamp among them.
-    package var stamp: Stamp
-    /// The stamp of what won.
-    package var winner: Stamp
+    /// The greatest timestamp among them.
+    package var timestamp: Timestamp
+    /// The timestamp of what won.
+    package var winner: Timestamp
     package var reason: Reason
 
     package init(
-        columns: [String], values: [SQLiteValue], stamp: Stamp, winner: Stamp, reason: Reason
+        columns: [String], values: [SQLiteValue], timestamp: Timestamp, winner: Timestamp,
+        reason: Reason
     ) {
         self.columns = columns
         self.values = values
-        self.stamp = stamp
+        self.timestamp = timestamp
         self.winner = winner
         self.reason = reason
     }
 
     package enum Reason: Int64, Sendable {
-        /// Another value of the same column has the greater stamp.
+        /// Another value of the same column has the greater timestamp.
         case overwritten = 1
         /// The row was deleted.
         case deleted = 2
@@ -118,26 +121,29 @@ extension RowState {
             var (overwritten, refused): ([(String, Cell)], [(String, Cell)]) = ([], [])
             for column in register.columns {
                 guard let own = cells[column], let new = other.cells[column],
-                    own.value != new.value || own.stamp == new.stamp, own != new
+                    own.value != new.value || own.timestamp == new.timestamp, own != new
                 else { continue }
                 if new.isAfter(own) {
-                    if own.stamp > register.known ?? .floor { overwritten.append((column, own)) }
-                } else if register.stamp > life {
+                    if own.timestamp > register.known ?? .floor {
+                        overwritten.append((column, own))
+                    }
+                } else if register.timestamp > life {
                     // The insertion's own values are known to all who edit the row.
                     refused.append((column, new))
                 }
             }
-            let winner = register.columns.compactMap { cells[$0]?.stamp }.max() ?? register.stamp
-            return LostValues(overwritten, winner: register.stamp, .overwritten)
+            let winner =
+                register.columns.compactMap { cells[$0]?.timestamp }.max() ?? register.timestamp
+            return LostValues(overwritten, winner: register.timestamp, .overwritten)
                 ?? LostValues(refused, winner: winner, .overwritten)
         }
     }
 
     private func lost(
-        _ loser: RowState, to winner: RowState, unknownTo known: Stamp?
+        _ loser: RowState, to winner: RowState, unknownTo known: Timestamp?
     ) -> [LostValues] {
         let cells = loser.cells.filter { column, cell in
-            cell.stamp > known ?? .floor && cell.value != winner.cells[column]?.value
+            cell.timestamp > known ?? .floor && cell.value != winner.cells[column]?.value
         }
         let sorted = cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return [
@@ -148,11 +154,12 @@ extension RowState {
 
 extension LostValues {
     fileprivate init?(
-        _ cells: [(String, RowState.Cell)], winner: Stamp, _ reason: Reason
+        _ cells: [(String, RowState.Cell)], winner: Timestamp, _ reason: Reason
     ) {
-        guard let stamp = cells.map(\.1.stamp).max() else { return nil }
+        guard let timestamp = cells.map(\.1.timestamp).max() else { return nil }
         self.init(
-            columns: cells.map(\.0), values: cells.map(\.1.value), stamp: stamp, winner: winner,
+            columns: cells.map(\.0), values: cells.map(\.1.value), timestamp: timestamp,
+            winner: winner,
             reason: reason)
     }
 }
@@ -165,7 +172,7 @@ extension RowState {
         writer.array(cells.count)
         for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
             writer.text(column)
-            writer.stored(cell.stamp)
+            writer.stored(cell.timestamp)
             writer.stored(cell.value)
         }
         return writer.bytes
@@ -173,11 +180,11 @@ extension RowState {
 
     package init(decoding bytes: [UInt8]) throws {
         var reader = CBORReader(bytes)
-        self.init(life: try reader.storedStamp(), isAlive: try reader.bool())
+        self.init(life: try reader.storedTimestamp(), isAlive: try reader.bool())
         for _ in 0..<(try reader.array()) {
             let column = try reader.text()
-            let stamp = try reader.storedStamp()
-            cells[column] = Cell(value: try reader.stored(), stamp: stamp)
+            let timestamp = try reader.storedTimestamp()
+            cells[column] = Cell(value: try reader.stored(), timestamp: timestamp)
         }
         try reader.expectEnd()
     }

@@ -18,27 +18,27 @@ package struct RowChange: Equatable, Sendable {
         self.registers = registers
     }
 
-    /// The greatest stamp in it.
-    package var greatestStamp: Stamp {
-        registers.reduce(life.stamp) { max($0, $1.stamp) }
+    /// The greatest timestamp in it.
+    package var greatestTimestamp: Timestamp {
+        registers.reduce(life.timestamp) { max($0, $1.timestamp) }
     }
 
     /// A row's beginning or its end.
     ///
-    /// Each insertion begins a new life, with a stamp above those of all that the writer knew of
-    /// the row.
+    /// Each insertion begins a new life, with a timestamp above those of all that the writer knew
+    /// of the row.
     package struct Life: Equatable, Sendable {
-        package var stamp: Stamp
+        package var timestamp: Timestamp
         package var isAlive: Bool
-        /// The greatest stamp that the writer knew of the row when it began or ended this life; nil
-        /// if it knew none.
+        /// The greatest timestamp that the writer knew of the row when it began or ended this life;
+        /// nil if it knew none.
         ///
         /// What has a greater one was written without knowledge of this change, so if it loses, it
         /// is a conflict.
-        package var known: Stamp?
+        package var known: Timestamp?
 
-        package init(stamp: Stamp, isAlive: Bool, known: Stamp? = nil) {
-            self.stamp = stamp
+        package init(timestamp: Timestamp, isAlive: Bool, known: Timestamp? = nil) {
+            self.timestamp = timestamp
             self.isAlive = isAlive
             self.known = known
         }
@@ -48,17 +48,17 @@ package struct RowChange: Equatable, Sendable {
     package struct Register: Equatable, Sendable {
         package var columns: [String]
         package var values: [SQLiteValue]
-        package var stamp: Stamp
-        /// The stamp that the columns had when they were written; nil if the writer knew none, or
-        /// has inserted the row itself and told nobody before.
-        package var known: Stamp?
+        package var timestamp: Timestamp
+        /// The timestamp that the columns had when they were written; nil if the writer knew none,
+        /// or has inserted the row itself and told nobody before.
+        package var known: Timestamp?
 
         package init(
-            columns: [String], values: [SQLiteValue], stamp: Stamp, known: Stamp? = nil
+            columns: [String], values: [SQLiteValue], timestamp: Timestamp, known: Timestamp? = nil
         ) {
             self.columns = columns
             self.values = values
-            self.stamp = stamp
+            self.timestamp = timestamp
             self.known = known
         }
     }

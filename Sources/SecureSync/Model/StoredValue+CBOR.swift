@@ -12,9 +12,9 @@ extension CBORWriter {
         }
     }
 
-    mutating func stored(_ stamp: Stamp) {
-        unsigned(stamp.time)
-        data(stamp.member.bytes)
+    mutating func stored(_ timestamp: Timestamp) {
+        unsigned(timestamp.time)
+        data(timestamp.member.bytes)
     }
 }
 
@@ -29,18 +29,18 @@ extension CBORReader {
         }
     }
 
-    mutating func storedStamp() throws -> Stamp {
+    mutating func storedTimestamp() throws -> Timestamp {
         let time = try unsigned()
         guard let member = MemberID(try data(count: MemberID.byteCount)) else {
             throw CBORError("no member")
         }
-        return Stamp(time: time, member: member)
+        return Timestamp(time: time, member: member)
     }
 }
 
 extension SQLiteValue {
     /// Whether the value comes after another, in an order of all values in which only identical
-    /// ones are equal: it decides between values with one stamp.
+    /// ones are equal: it decides between values with one timestamp.
     func isAfter(_ other: SQLiteValue) -> Bool {
         var (left, right) = (CBORWriter(), CBORWriter())
         left.stored(self)

@@ -5,8 +5,8 @@ extension Capture {
     /// Passes all that the file knows of its rows, each as one change: rows, those held back,
     /// tombstones, and what waits for tables and columns that this file does not have.
     ///
-    /// Rows come after those that they refer to. Nothing may wait for a stamp: a value would have
-    /// the stamp of the one before it.
+    /// Rows come after those that they refer to. Nothing may wait for a timestamp: a value would
+    /// have the timestamp of the one before it.
     ///
     /// - Parameters:
     ///   - db: In a transaction.
@@ -26,7 +26,8 @@ extension Capture {
                 var change = change
                 // One change for a row: its columns that wait are no change of their own.
                 if !waiting.isEmpty, let more = waiting[RowKey(change.key)],
-                    more.life.stamp == change.life.stamp, more.life.isAlive == change.life.isAlive
+                    more.life.timestamp == change.life.timestamp,
+                    more.life.isAlive == change.life.isAlive
                 {
                     change.registers += more.registers
                 }
@@ -40,14 +41,14 @@ extension Capture {
     }
 
     /// What the file knows above the floor: rows that were born or ended since, and of others the
-    /// columns that were written since; in a transaction, with nothing waiting for a stamp.
+    /// columns that were written since; in a transaction, with nothing waiting for a timestamp.
     func clockedRows(in db: SecureDatabaseStore) throws -> [RowChange] {
         var rows: [RowChange] = []
         try eachRow(in: db) { change in
-            guard change.greatestStamp > .floor else { return }
+            guard change.greatestTimestamp > .floor else { return }
             var change = change
-            if change.life.stamp == .floor {
-                change.registers.removeAll { $0.stamp == .floor }
+            if change.life.timestamp == .floor {
+                change.registers.removeAll { $0.timestamp == .floor }
             }
             rows.append(change)
         }
@@ -74,14 +75,16 @@ extension Capture {
         value: (String) -> SQLiteValue
     ) -> RowChange {
         RowChange(
-            table: shape.name, key: key, life: .init(stamp: clock.life, isAlive: true),
+            table: shape.name, key: key, life: .init(timestamp: clock.life, isAlive: true),
             registers: shape.groups.flatMap { group -> [RowChange.Register] in
                 // A column that a migration has added to the group is older than the others.
-                let stamps = group.map { shape.columnNumbers[$0].map { clock[$0] } ?? clock.life }
-                return Set(stamps).sorted().map { stamp in
-                    let columns = zip(group, stamps).filter { $0.1 == stamp }.map(\.0)
+                let timestamps = group.map {
+                    shape.columnNumbers[$0].map { clock[$0] } ?? clock.life
+                }
+                return Set(timestamps).sorted().map { timestamp in
+                    let columns = zip(group, timestamps).filter { $0.1 == timestamp }.map(\.0)
                     return RowChange.Register(
-                        columns: columns, values: columns.map(value), stamp: stamp)
+                        columns: columns, values: columns.map(value), timestamp: timestamp)
                 }
             })
     }
@@ -151,17 +154,17 @@ extension Capture {
             try body(
                 RowChange(
                     table: shape.name, key: Array(row.prefix(keys.count)),
-                    life: .init(stamp: clock.life, isAlive: false)))
+                    life: .init(timestamp: clock.life, isAlive: false)))
         }
     }
 
     // MARK: - The floor
 
     /// Forgets what a floor covers: clocks, and tombstones of rows whose end all members know; in a
-    /// write transaction, with nothing waiting for a stamp.
+    /// write transaction, with nothing waiting for a timestamp.
     package func forget(through floor: Floor, in db: SecureDatabaseStore) throws {
         guard floor.time > 0 else { return }
-        try raiseFloor(to: Stamp.time(milliseconds: floor.time) | 0xffff, in: db)
+        try raiseFloor(to: Timestamp.time(milliseconds: floor.time) | 0xffff, in: db)
         try promise(upTo: floor.time, in: db)
         try forgetLaterOfEndedRows(in: db)
         let members = try MemberNumbers(in: db)
@@ -181,7 +184,7 @@ extension Capture {
             let reduced = floor.reduced(change)
             guard reduced != change else { continue }
             try later.remove(entry)
-            if reduced.life.isAlive || reduced.life.stamp > .floor { try later.add(reduced) }
+            if reduced.life.isAlive || reduced.life.timestamp > .floor { try later.add(reduced) }
         }
         try settleAll(in: db)
     }
@@ -192,13 +195,13 @@ extension Capture {
         let later = LaterChanges(db: db)
         let rows = try KnownRows(self, in: db)
         for (change, entry) in try later.all() where rows.canHave(change) {
-            if try rows.life(of: change) != change.life.stamp { try later.remove(entry) }
+            if try rows.life(of: change) != change.life.timestamp { try later.remove(entry) }
         }
     }
 }
 
 extension Floor {
-    /// A row's clock without the stamps that say nothing any more.
+    /// A row's clock without the timestamps that say nothing any more.
     func reduced(_ clock: RowClock) -> RowClock {
         RowClock(
             life: reduced(clock.life), isAlive: clock.isAlive,

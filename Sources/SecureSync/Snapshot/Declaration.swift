@@ -110,7 +110,7 @@ extension Declaration {
         var time = UInt64.max
         for member in Set(heads.keys).union(logs.keys) {
             let number = floor.heads[member, default: 0]
-            // All of a closed log is known to all: it stamps nothing any more.
+            // All of a closed log is known to all: it timestamps nothing any more.
             if logs[member] == nil, number >= heads[member, default: 0] { continue }
             time = min(time, number == 0 ? old.time : promise(member, number))
         }
@@ -201,10 +201,10 @@ extension Declaration {
     /// is one of a row that was deleted.
     package func standing(_ change: RowChange, rowIsThere: Bool) -> RowChange? {
         let reduced = floor.reduced(change)
-        if reduced.life.stamp > .floor { return reduced }
+        if reduced.life.timestamp > .floor { return reduced }
         guard reduced.life.isAlive, rowIsThere else { return nil }
         var edit = reduced
-        edit.registers.removeAll { $0.stamp == .floor }
+        edit.registers.removeAll { $0.timestamp == .floor }
         return edit.registers.isEmpty ? nil : edit
     }
 }

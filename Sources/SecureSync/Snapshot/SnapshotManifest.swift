@@ -48,7 +48,7 @@ package struct SnapshotManifest: Equatable, Sendable {
         }
     }
 
-    /// The time of a batch: all stamps of later ones of its log are above.
+    /// The time of a batch: all timestamps of later ones of its log are above.
     package struct Promise: Equatable, Sendable {
         package var number: UInt64
         package var time: UInt64
@@ -248,7 +248,9 @@ extension CBORReader {
 
     fileprivate mutating func time() throws -> UInt64 {
         let time = try unsigned()
-        guard time <= Stamp.greatestTime >> 16 else { throw CBORError("a time is out of range") }
+        guard time <= Timestamp.greatestTime >> 16 else {
+            throw CBORError("a time is out of range")
+        }
         return time
     }
 

@@ -27,7 +27,9 @@ extension BatchBody {
         var reader = CBORReader(bytes)
         try reader.array(count: 9)
         let time = try reader.unsigned()
-        guard time <= Stamp.greatestTime >> 16 else { throw CBORError("a time is out of range") }
+        guard time <= Timestamp.greatestTime >> 16 else {
+            throw CBORError("a time is out of range")
+        }
         let schema = try reader.unsigned()
         let isLast = try reader.bool()
         let promises = try reader.bool()
@@ -109,34 +111,34 @@ private struct BatchRowReader {
         guard registers <= BatchLimits.registers, values <= BatchLimits.values else {
             throw CBORError("too many values")
         }
-        let stamps = kind == .ownStamps ? 2 * shape.registers.count : 0
-        guard count == 4 + shape.keyCount + shape.valueCount + stamps else {
+        let timestamps = kind == .ownTimestamps ? 2 * shape.registers.count : 0
+        guard count == 4 + shape.keyCount + shape.valueCount + timestamps else {
             throw CBORError("a row of another length")
         }
         guard kind != .deleted || shape.registers.isEmpty else {
             throw CBORError("a deleted row with values")
         }
-        guard let born = try stamp(like: life?.stamp) else {
-            throw CBORError("a row without a stamp")
+        guard let born = try timestamp(like: life?.timestamp) else {
+            throw CBORError("a row without a timestamp")
         }
         let life = RowChange.Life(
-            stamp: born, isAlive: kind != .deleted, known: try stamp(like: life?.known))
+            timestamp: born, isAlive: kind != .deleted, known: try timestamp(like: life?.known))
         self.life = life
         var change = RowChange(
             table: shape.table, key: try items(shape.keyCount), life: life)
         change.registers.reserveCapacity(shape.registers.count)
         var (own, known) = (born, life.known)
         for columns in shape.registers {
-            if kind == .ownStamps {
-                guard let stamp = try stamp(like: own) else {
-                    throw CBORError("a value without a stamp")
+            if kind == .ownTimestamps {
+                guard let timestamp = try timestamp(like: own) else {
+                    throw CBORError("a value without a timestamp")
                 }
-                (own, known) = (stamp, try self.stamp(like: known))
+                (own, known) = (timestamp, try self.timestamp(like: known))
             }
             change.registers.append(
                 RowChange.Register(
-                    columns: columns, values: try items(columns.count), stamp: own,
-                    known: kind == .ownStamps ? known : nil))
+                    columns: columns, values: try items(columns.count), timestamp: own,
+                    known: kind == .ownTimestamps ? known : nil))
         }
         guard RowKind(change) == kind else { throw CBORError("a row is not in its shortest form") }
         return change
@@ -148,8 +150,8 @@ private struct BatchRowReader {
         try reader.expectEnd()
     }
 
-    private mutating func stamp(like other: Stamp?) throws -> Stamp? {
-        try StampCode.read(like: other, near: base, &members, from: &reader)
+    private mutating func timestamp(like other: Timestamp?) throws -> Timestamp? {
+        try TimestampCode.read(like: other, near: base, &members, from: &reader)
     }
 
     private mutating func items(_ count: Int) throws -> [SQLiteValue] {

@@ -65,28 +65,30 @@ private struct BatchRowWriter {
         let kind = RowKind(change)
         var count = 4 + change.key.count
         for register in change.registers {
-            count += register.values.count + (kind == .ownStamps ? 2 : 0)
+            count += register.values.count + (kind == .ownTimestamps ? 2 : 0)
         }
         writer.array(count)
         writer.unsigned(UInt64(number(ofShapeOf: change)))
         writer.unsigned(kind.rawValue)
-        stamp(change.life.stamp, like: life?.stamp)
-        stamp(change.life.known, like: life?.known)
+        timestamp(change.life.timestamp, like: life?.timestamp)
+        timestamp(change.life.known, like: life?.known)
         for value in change.key { writer.value(value) }
-        var (own, known) = (change.life.stamp, change.life.known)
+        var (own, known) = (change.life.timestamp, change.life.known)
         for register in change.registers {
-            if kind == .ownStamps {
-                stamp(register.stamp, like: own)
-                stamp(register.known, like: known)
-                (own, known) = (register.stamp, register.known)
+            if kind == .ownTimestamps {
+                timestamp(register.timestamp, like: own)
+                timestamp(register.known, like: known)
+                (own, known) = (register.timestamp, register.known)
             }
             for value in register.values { writer.value(value) }
         }
         life = change.life
     }
 
-    private mutating func stamp(_ stamp: Stamp?, like other: Stamp?) {
-        StampCode.write(stamp, like: other, near: base, to: &writer) { members.number(of: $0) }
+    private mutating func timestamp(_ timestamp: Timestamp?, like other: Timestamp?) {
+        TimestampCode.write(timestamp, like: other, near: base, to: &writer) {
+            members.number(of: $0)
+        }
     }
 
     private mutating func number(ofShapeOf change: RowChange) -> Int {

@@ -11,20 +11,20 @@ package struct BatchBody: Equatable, Sendable {
     package var changes: [RowChange]
     /// Whether this batch is the last one of its transaction: all of it is applied as one.
     package var isLast: Bool
-    /// Whether all stamps in later batches of the log are its member's own, and above ``time``.
+    /// Whether all timestamps in later batches of the log are its member's own, and above ``time``.
     ///
     /// Not until a log has what its file brings along: that may have been written before, and by
     /// others.
     package var promises: Bool
 
-    /// Later batches of the log have stamps above this, in milliseconds since 1970; 0 if it
+    /// Later batches of the log have timestamps above this, in milliseconds since 1970; 0 if it
     /// promises nothing.
     package var promise: UInt64 { promises ? time : 0 }
 
     /// Creates a body.
     ///
     /// - Parameters:
-    ///   - time: As ``time``; what is beyond all stamps becomes the greatest one's.
+    ///   - time: As ``time``; what is beyond all timestamps becomes the greatest one's.
     ///   - schema: As ``schema``.
     ///   - heads: Hashes of 16 bytes or more, of which the first 16 are kept.
     ///   - changes: At most what `TransactionParts.split` puts into one part.
@@ -34,7 +34,7 @@ package struct BatchBody: Equatable, Sendable {
         time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool,
         promises: Bool = true
     ) {
-        self.time = min(time, Stamp.greatestTime >> 16)
+        self.time = min(time, Timestamp.greatestTime >> 16)
         self.schema = schema
         self.heads = heads.map {
             LogHead(

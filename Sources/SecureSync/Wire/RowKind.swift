@@ -2,19 +2,19 @@
 enum RowKind: UInt64 {
     /// A deleted row has none.
     case deleted
-    /// Each with its stamps.
-    case ownStamps
+    /// Each with its timestamps.
+    case ownTimestamps
     /// All were written when the row's life began: an insertion.
-    case lifeStamps
+    case lifeTimestamps
 
     init(_ change: RowChange) {
         if !change.life.isAlive {
             self = .deleted
         } else {
             let isInsertion = change.registers.allSatisfy {
-                $0.stamp == change.life.stamp && $0.known == nil
+                $0.timestamp == change.life.timestamp && $0.known == nil
             }
-            self = isInsertion ? .lifeStamps : .ownStamps
+            self = isInsertion ? .lifeTimestamps : .ownTimestamps
         }
     }
 }

@@ -13,7 +13,7 @@ package struct SealedBatch: Equatable, Sendable {
     /// The bytes that a batch has beside its body.
     package static let overhead = SealedObject.overhead
     package static let signatureCount = SealedObject.signatureCount
-    /// The largest object that is read: a row of 16 MiB with all its stamps, padded.
+    /// The largest object that is read: a row of 16 MiB with all its timestamps, padded.
     package static let longest = SealedObject.longest
 
     /// Seals and signs a body.

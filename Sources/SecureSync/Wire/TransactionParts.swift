@@ -7,7 +7,7 @@ package enum TransactionParts {
     /// Transactions that each change a column can make a row longer than one of them may have; in a
     /// snapshot it is part of an object, which has 64 MiB at most.
     package static let longestWholeRow = 48 << 20
-    /// Less than ``longestWholeRow`` by what names and stamps take.
+    /// Less than ``longestWholeRow`` by what names and timestamps take.
     static let longestRowAtHome = longestWholeRow - (1 << 20)
     static let mostRows = 1000
     static let mostBytes = 256 << 10
@@ -91,7 +91,8 @@ package enum TransactionParts {
         }
     }
 
-    /// Joins what ``divided(_:longestRow:)`` has divided: a row is made at once, with all its values.
+    /// Joins what ``divided(_:longestRow:)`` has divided: a row is made at once, with all its
+    /// values.
     static func joined(_ changes: [RowChange]) -> [RowChange] {
         guard zip(changes, changes.dropFirst()).contains(where: { continues($1, $0) }) else {
             return changes
@@ -143,7 +144,7 @@ package enum TransactionParts {
         values.reduce(0) { $0 + size(of: $1) }
     }
 
-    /// About the bytes that a change takes in a body, without names; what stamps take more than
+    /// About the bytes that a change takes in a body, without names; what timestamps take more than
     /// this in the worst case is a few times this at most.
     static func size(of change: RowChange) -> Int {
         var size = 16

@@ -176,7 +176,7 @@ struct CaptureTests {
     {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         let born = try require(file.clock(of: .text("x")))
         try file.capture.verify(in: file.db)
         try file.run(change)
@@ -204,7 +204,7 @@ struct CaptureTests {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         try file.write {
-            _ = try file.capture.stamp(in: file.db)
+            _ = try file.capture.timestamp(in: file.db)
             try SyncedTables.removeTriggers(in: file.db)
             try file.run("ALTER TABLE note DROP COLUMN a; ALTER TABLE note ADD COLUMN c")
             try file.capture.install(in: file.db)
@@ -218,7 +218,7 @@ struct CaptureTests {
     @Test func `marks survive a new column`() throws {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.run("UPDATE note SET b = 2; ALTER TABLE note ADD COLUMN c")
         try file.install()
         try check(file.captured(), equals: ["~ note[x] b=2"])
@@ -238,7 +238,7 @@ struct CaptureTests {
     @Test func `a key of other columns begins with new clocks`() throws {
         let file = try CapturedFile(Self.note, tables: "note")
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.run(
             "DROP TABLE note; CREATE TABLE note (id, a, b, PRIMARY KEY (id, a)) WITHOUT ROWID")
         try file.install()

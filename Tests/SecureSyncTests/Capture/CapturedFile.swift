@@ -60,15 +60,15 @@ final class CapturedFile {
 
     func run(_ sql: String) throws { try db.executeStatements(sql) }
 
-    /// Stamps what was written, and describes it; sorted.
-    func captured() throws -> [String] { try stamped().map(\.summary).sorted() }
+    /// Timestamps what was written, and describes it; sorted.
+    func captured() throws -> [String] { try timestamped().map(\.summary).sorted() }
 
-    func stamped(clockOffset: Int64? = nil) throws -> [RowChange] {
+    func timestamped(clockOffset: Int64? = nil) throws -> [RowChange] {
         let capture =
             clockOffset.map {
                 Capture(self.capture.tables, clockOffset: $0).withFewRecentClocks
             } ?? capture
-        return try write { try capture.stamp(in: db) }
+        return try write { try capture.timestamp(in: db) }
     }
 
     /// Sets the times of all marks of the first table: those of insertions, and of updates.
@@ -103,8 +103,9 @@ extension RowChange {
     /// `+ t[k] a=1` for a new life, `- t[k]` for its end, `~ t[k] a=1` for an update.
     var summary: String {
         let isNew =
-            life.isAlive && registers.allSatisfy { $0.stamp == life.stamp || $0.known == nil }
-        let kind = !life.isAlive ? "-" : isNew && life.stamp != .floor ? "+" : "~"
+            life.isAlive
+            && registers.allSatisfy { $0.timestamp == life.timestamp || $0.known == nil }
+        let kind = !life.isAlive ? "-" : isNew && life.timestamp != .floor ? "+" : "~"
         let values = registers.flatMap { zip($0.columns, $0.values) }
             .map { "\($0)=\($1.summary)" }.sorted()
         return ([kind, "\(table)[\(key.map(\.summary).joined(separator: ","))]"] + values)

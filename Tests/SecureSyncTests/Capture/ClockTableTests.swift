@@ -22,7 +22,7 @@ struct ClockTableTests {
     }
 
     private func clock(_ time: UInt64) -> RowClock {
-        RowClock(life: Stamp(time: time, member: .numbered(1)), isAlive: true)
+        RowClock(life: Timestamp(time: time, member: .numbered(1)), isAlive: true)
     }
 
     private func key(_ number: Int) -> [SQLiteValue] { [.integer(Int64(number)), .text("x")] }
@@ -148,8 +148,9 @@ struct ClockTableTests {
     @Test func `many new rows of others leave few clocks in the small table`() throws {
         let changes = (0..<20).map { number in
             RowChange(
-                table: "pair", key: key(number), life: .init(stamp: clock(9).life, isAlive: true),
-                registers: [.init(columns: ["c"], values: [.null], stamp: clock(9).life)])
+                table: "pair", key: key(number),
+                life: .init(timestamp: clock(9).life, isAlive: true),
+                registers: [.init(columns: ["c"], values: [.null], timestamp: clock(9).life)])
         }
         try file.write {
             for change in changes { _ = try file.capture.apply([change], in: file.db) }

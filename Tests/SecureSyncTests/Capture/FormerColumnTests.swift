@@ -11,13 +11,16 @@ struct FormerColumnTests {
 
     private func change(_ registers: (String, String, UInt64)...) -> RowChange {
         RowChange(
-            table: "note", key: [.text("a")], life: .init(stamp: stamp(1), isAlive: true),
+            table: "note", key: [.text("a")], life: .init(timestamp: timestamp(1), isAlive: true),
             registers: registers.map {
-                .init(columns: [$0], values: [$1 == "" ? .null : .text($1)], stamp: stamp($2))
+                .init(
+                    columns: [$0], values: [$1 == "" ? .null : .text($1)], timestamp: timestamp($2))
             })
     }
 
-    private func stamp(_ time: UInt64) -> Stamp { Stamp(time: time, member: .numbered(1)) }
+    private func timestamp(_ time: UInt64) -> Timestamp {
+        Timestamp(time: time, member: .numbered(1))
+    }
 
     @Test func `a value under a former name is one of the column`() {
         check(

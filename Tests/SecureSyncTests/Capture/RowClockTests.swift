@@ -11,22 +11,23 @@ struct RowClockTests {
         return (bytes, RowClock(decoding: bytes, member: member))
     }
 
-    private static let now = Stamp.time(milliseconds: 1_800_000_000_000)
+    private static let now = Timestamp.time(milliseconds: 1_800_000_000_000)
     private static let clocks: [RowClock] = [
         .floor,
-        RowClock(life: Stamp(time: now, member: .numbered(1)), isAlive: true),
-        RowClock(life: Stamp(time: now + 3, member: .numbered(2)), isAlive: false),
+        RowClock(life: Timestamp(time: now, member: .numbered(1)), isAlive: true),
+        RowClock(life: Timestamp(time: now + 3, member: .numbered(2)), isAlive: false),
         RowClock(
-            life: Stamp(time: now, member: .numbered(1)), isAlive: true,
+            life: Timestamp(time: now, member: .numbered(1)), isAlive: true,
             columns: [
-                0: Stamp(time: now + 1, member: .numbered(1)),
-                7: Stamp(time: 5, member: .numbered(2)),
-                300: Stamp(time: now + 1, member: .numbered(1)),
+                0: Timestamp(time: now + 1, member: .numbered(1)),
+                7: Timestamp(time: 5, member: .numbered(2)),
+                300: Timestamp(time: now + 1, member: .numbered(1)),
             ]),
         RowClock(
-            life: Stamp(time: .max, member: .numbered(1)), isAlive: true,
+            life: Timestamp(time: .max, member: .numbered(1)), isAlive: true,
             columns: [
-                .max: Stamp(time: 0, member: .none), 1: Stamp(time: .max, member: .numbered(2)),
+                .max: Timestamp(time: 0, member: .none),
+                1: Timestamp(time: .max, member: .numbered(2)),
             ]),
     ]
 
@@ -49,16 +50,16 @@ struct RowClockTests {
     }
 
     @Test func `a clock is short`() throws {
-        let life = Stamp(time: Self.now, member: .numbered(1))
+        let life = Timestamp(time: Self.now, member: .numbered(1))
         try check(coded(RowClock(life: life, isAlive: true)).bytes.count <= 10)
-        let minute = Stamp(time: Self.now + 60_000 << 16, member: .numbered(1))
+        let minute = Timestamp(time: Self.now + 60_000 << 16, member: .numbered(1))
         try check(
             coded(RowClock(life: life, isAlive: true, columns: [4: minute])).bytes.count <= 17)
     }
 
-    @Test func `a column that has the life's stamp is not kept`() {
-        let life = Stamp(time: Self.now, member: .numbered(1))
-        let later = Stamp(time: Self.now + 1, member: .numbered(1))
+    @Test func `a column that has the life's timestamp is not kept`() {
+        let life = Timestamp(time: Self.now, member: .numbered(1))
+        let later = Timestamp(time: Self.now + 1, member: .numbered(1))
         var clock = RowClock(life: life, isAlive: true, columns: [1: life, 2: later])
         check(clock.columns, equals: [2: later])
         check(clock[1] == life && clock[2] == later && clock.greatest == later)

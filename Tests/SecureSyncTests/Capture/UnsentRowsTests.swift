@@ -12,7 +12,7 @@ struct UnsentRowsTests {
         file = try CapturedFile(
             "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b, c);", tables: "note")
         try file.run("INSERT INTO note (id, a) VALUES ('x', 1), ('y', 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
     }
 
     private func expect(_ reason: UnsentRow.Reason?) throws {
@@ -40,12 +40,12 @@ struct UnsentRowsTests {
     /// Applies another member's change of the row x, whose insertion it knows.
     private func apply(_ registers: [(String, SQLiteValue)], isAlive: Bool) throws {
         let life = try require(file.clock(of: .text("x"))).life
-        let stamp = Stamp(time: life.time + 1_000_000_000, member: .numbered(9))
+        let timestamp = Timestamp(time: life.time + 1_000_000_000, member: .numbered(9))
         let change = RowChange(
             table: "note", key: [.text("x")],
-            life: .init(stamp: isAlive ? life : stamp, isAlive: isAlive, known: life),
+            life: .init(timestamp: isAlive ? life : timestamp, isAlive: isAlive, known: life),
             registers: registers.map {
-                .init(columns: [$0.0], values: [$0.1], stamp: stamp, known: life)
+                .init(columns: [$0.0], values: [$0.1], timestamp: timestamp, known: life)
             })
         _ = try file.write { try file.capture.apply([change], in: file.db) }
     }
@@ -72,7 +72,7 @@ struct UnsentRowsTests {
         throws
     {
         try file.run("DELETE FROM note")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         let insertion = "INSERT INTO note VALUES ('x', \(Self.broken), 1, 1)"
         try file.run(insertion)
         try check(file.captured(), equals: [])

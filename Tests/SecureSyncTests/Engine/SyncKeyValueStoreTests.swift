@@ -220,7 +220,7 @@ struct SyncKeyValueStoreTests {
     @Test func `values of a store that a device does not sync yet wait for it`() throws {
         let phone = try CapturedFile("") { $0.add(keyValueStore: "settings") }
         try phone.run("INSERT INTO securestorage_kv_1 VALUES ('theme', 1, 'dark', NULL)")
-        let changes = try phone.stamped()
+        let changes = try phone.timestamped()
         check(
             changes.map(\.summary),
             equals: [

@@ -23,13 +23,13 @@ final class MergePair {
         (first, second) = (try file(1), try file(2))
     }
 
-    func stamped(_ file: CapturedFile) throws -> [RowChange] {
-        try file.write { try file.capture.stampAndSettle(in: file.db) }
+    func timestamped(_ file: CapturedFile) throws -> [RowChange] {
+        try file.write { try file.capture.timestampAndSettle(in: file.db) }
     }
 
-    /// Both stamp, then each gets what the other has.
+    /// Both timestamp, then each gets what the other has.
     func exchange() throws -> (MergeReport, MergeReport) {
-        let (own, other) = (try stamped(first), try stamped(second))
+        let (own, other) = (try timestamped(first), try timestamped(second))
         return (
             try first.write { try first.capture.apply(other, in: first.db) },
             try second.write { try second.capture.apply(own, in: second.db) }

@@ -40,7 +40,7 @@ struct MergeTests {
         let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)", ["t"])
         try pair.first.run("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 3")
         try pair.first.setMarks(inserted: 1000, updated: 3000)
-        let insertion = try pair.stamped(pair.first)
+        let insertion = try pair.timestamped(pair.first)
         try pair.second.write {
             _ = try pair.second.capture.apply(insertion, in: pair.second.db)
         }
@@ -114,14 +114,14 @@ struct MergeTests {
     @Test func `of two rows with a unique value the later one waits, and returns`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")
-        let first = try pair.stamped(pair.first)
+        let first = try pair.timestamped(pair.first)
         try pair.second.write {
-            try pair.second.capture.noteTime(first[0].life.stamp.time, in: pair.second.db)
+            try pair.second.capture.noteTime(first[0].life.timestamp.time, in: pair.second.db)
         }
         // Surely later.
         let later = Capture(pair.second.capture.tables, clockOffset: 60_000)
         try pair.second.run("INSERT INTO folder VALUES ('b', 'x')")
-        let second = try pair.second.write { try later.stamp(in: pair.second.db) }
+        let second = try pair.second.write { try later.timestamp(in: pair.second.db) }
         try pair.first.write { _ = try pair.first.capture.apply(second, in: pair.first.db) }
         try pair.second.write { _ = try pair.second.capture.apply(first, in: pair.second.db) }
         try pair.expect("SELECT id FROM folder", ["a"])
@@ -251,7 +251,7 @@ struct MergeTests {
     @Test func `a table that is unknown here is filled when it is there`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
-        let changes = try pair.stamped(pair.first)
+        let changes = try pair.timestamped(pair.first)
         let other = try CapturedFile("CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL)", tables: "u")
         try other.write { _ = try other.capture.apply(changes, in: other.db) }
         try other.run(MergePair.schema)
@@ -287,7 +287,7 @@ struct MergeTests {
         try pair.first.run("INSERT INTO t VALUES ('k', 1)")
         _ = try pair.exchange()
         try pair.first.run("UPDATE t SET a = 2")
-        var change = try require(pair.stamped(pair.first).first)
+        var change = try require(pair.timestamped(pair.first).first)
         change.registers[0].columns += ["ID"]
         change.registers[0].values += [.text("other")]
         let report = try pair.second.write {
@@ -342,7 +342,7 @@ struct MergeTests {
     @Test func `a failed transaction leaves nothing`() throws {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO note VALUES ('n', NULL, 'x')")
-        let changes = try pair.stamped(pair.first)
+        let changes = try pair.timestamped(pair.first)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try pair.second.write {

@@ -67,7 +67,7 @@ struct OrphansTests {
 
     @Test func `rows that had no parent before the group was founded wait in it`() throws {
         let file = pair.first
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.write {
             try file.capture.withoutCapturing(in: file.db) {
                 try file.run("DELETE FROM folder WHERE id = 'f'")

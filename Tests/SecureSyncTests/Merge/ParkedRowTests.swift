@@ -10,15 +10,15 @@ struct ParkedRowTests {
         """
 
     /// A file in which `r` has the name `x`, and `p` waits for it; and the birth of `p`.
-    private func fileWithParkedRow() throws -> (file: CapturedFile, life: Stamp) {
+    private func fileWithParkedRow() throws -> (file: CapturedFile, life: Timestamp) {
         let pair = try MergePair(Self.ranges, ["t"])
         try pair.first.run("INSERT INTO t VALUES ('r', 'x', 1, 5)")
-        _ = try pair.stamped(pair.first)
+        _ = try pair.timestamped(pair.first)
         try pair.second.run("INSERT INTO t VALUES ('p', 'x', 1, 5)")
-        let born = try pair.second.stamped(clockOffset: 60_000)
+        let born = try pair.second.timestamped(clockOffset: 60_000)
         try check(apply(born, pair.first), equals: [0, 1, 0])
         try check(standings(pair.first), equals: [.duplicate])
-        return (pair.first, born[0].life.stamp)
+        return (pair.first, born[0].life.timestamp)
     }
 
     /// Returns how many rows were written, held back and returned.
@@ -32,13 +32,15 @@ struct ParkedRowTests {
     }
 
     /// An edit of `p`.
-    private func edit(_ column: String, _ value: SQLiteValue, of life: Stamp)
+    private func edit(_ column: String, _ value: SQLiteValue, of life: Timestamp)
         -> RowChange
     {
-        let stamp = Stamp(time: life.time + 1, member: life.member)
+        let timestamp = Timestamp(time: life.time + 1, member: life.member)
         return RowChange(
-            table: "t", key: [.text("p")], life: .init(stamp: life, isAlive: true),
-            registers: [.init(columns: [column], values: [value], stamp: stamp, known: life)])
+            table: "t", key: [.text("p")], life: .init(timestamp: life, isAlive: true),
+            registers: [
+                .init(columns: [column], values: [value], timestamp: timestamp, known: life)
+            ])
     }
 
     @Test func `a row that is held back is counted once, and again when it returns`() throws {
@@ -54,14 +56,14 @@ struct ParkedRowTests {
 
     @Test func `a row that dies while it is held back has not returned`() throws {
         let (file, life) = try fileWithParkedRow()
-        let death = Stamp(time: life.time + 1, member: life.member)
+        let death = Timestamp(time: life.time + 1, member: life.member)
         let deletion = RowChange(
             table: "t", key: [.text("p")],
-            life: .init(stamp: death, isAlive: false, known: life))
+            life: .init(timestamp: death, isAlive: false, known: life))
         try check(apply([deletion], file), equals: [0, 0, 0])
         try check(standings(file).isEmpty)
         try file.run("DELETE FROM t WHERE id = 'r'")
-        _ = try file.write { try file.capture.stampAndSettle(in: file.db) }
+        _ = try file.write { try file.capture.timestampAndSettle(in: file.db) }
         try check(file.db.strings("SELECT id FROM t"), equals: [])
     }
 
@@ -70,7 +72,7 @@ struct ParkedRowTests {
         _ = try apply([edit("low", .integer(6), of: life)], file)
         try check(standings(file), equals: [.refused])
         try file.run("DELETE FROM t WHERE id = 'r'")
-        _ = try file.write { try file.capture.stampAndSettle(in: file.db) }
+        _ = try file.write { try file.capture.timestampAndSettle(in: file.db) }
         try check(file.db.strings("SELECT id FROM t"), equals: [])
         // With the other column, it fits.
         try check(apply([edit("high", .integer(7), of: life)], file), equals: [1, 0, 1])

@@ -3,8 +3,8 @@ import SecureSync
 import TestSupport
 import Testing
 
-/// What an engine finds when it starts: rows that wait, and writes of the app that have no stamps
-/// yet.
+/// What an engine finds when it starts: rows that wait, and writes of the app that have no
+/// timestamps yet.
 struct RestartTests {
     private static let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
 
@@ -12,19 +12,20 @@ struct RestartTests {
     private func pairWithParkedRow() throws -> MergePair {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('r', 'x')")
-        let first = try pair.stamped(pair.first)
+        let first = try pair.timestamped(pair.first)
         try pair.second.run("INSERT INTO folder VALUES ('p', 'x')")
-        let second = try pair.second.stamped(clockOffset: 60_000)
+        let second = try pair.second.timestamped(clockOffset: 60_000)
         try pair.first.write { _ = try pair.first.capture.apply(second, in: pair.first.db) }
         try pair.second.write { _ = try pair.second.capture.apply(first, in: pair.second.db) }
         try pair.second.run("INSERT INTO folder VALUES ('q', 'w')")
-        let third = try pair.second.stamped(clockOffset: 120_000)
+        let third = try pair.second.timestamped(clockOffset: 120_000)
         try pair.first.write { _ = try pair.first.capture.apply(third, in: pair.first.db) }
         try pair.expect("SELECT id || name FROM folder ORDER BY id", ["qw", "rx"])
         return pair
     }
 
-    @Test func `a row that waits does not push out a row whose last write has no stamp`() throws {
+    @Test func `a row that waits does not push out a row whose last write has no timestamp`() throws
+    {
         let pair = try pairWithParkedRow()
         try pair.second.run(
             "DELETE FROM folder WHERE id = 'r'; UPDATE folder SET name = 'x' WHERE id = 'q'")
@@ -78,7 +79,7 @@ struct RestartTests {
         let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
         try pair.first.run("INSERT INTO t VALUES ('k', 1)")
         try pair.second.run(Self.migration)
-        #expect(throws: SyncError.captureWasOff("t")) { try pair.stamped(pair.second) }
+        #expect(throws: SyncError.captureWasOff("t")) { try pair.timestamped(pair.second) }
         try pair.second.restart()
         _ = try pair.exchange()
         try check(pair.second.db.strings("SELECT a || b FROM t"), equals: ["17"])
@@ -92,12 +93,12 @@ struct RestartTests {
             try CapturedFile(table + ", b)", member: .numbered(3)) { $0.add("t") }
         )
         try upper.run("INSERT INTO t VALUES ('k', 1, 1)")
-        let born = try upper.stamped()
+        let born = try upper.timestamped()
         try lower.write { _ = try lower.capture.apply(born, in: lower.db) }
         try upper.run("UPDATE t SET b = 3")
-        let later = try upper.stamped(clockOffset: 60_000)
+        let later = try upper.timestamped(clockOffset: 60_000)
         try lower.run("UPDATE t SET b = 2")
-        let earlier = try lower.stamped()
+        let earlier = try lower.timestamped()
         for changes in [born, later, earlier] {
             try old.write { _ = try old.capture.apply(changes, in: old.db) }
         }
@@ -113,7 +114,7 @@ struct RestartTests {
         ) { $0.add("t") }
         let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", tables: "t")
         try wide.run("INSERT INTO t VALUES ('k', 1, 'x')")
-        let changes = try wide.stamped()
+        let changes = try wide.timestamped()
         try check(file.write { try file.capture.apply(changes, in: file.db) }.later, equals: 1)
         try file.restart()
         try file.write { try file.capture.forget(through: Floor(time: 1), in: file.db) }
@@ -135,7 +136,7 @@ struct RestartTests {
         var rows: [RowChange] = []
         try founder.capture.eachRow(in: founder.db) { rows.append($0) }
         check(rows.map(\.summary), equals: ["~ t[k] a=1 b=2"])
-        check(rows.allSatisfy { $0.greatestStamp == .floor })
+        check(rows.allSatisfy { $0.greatestTimestamp == .floor })
 
         let joiner = try CapturedFile(
             "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a);" + Self.migration,
@@ -148,7 +149,7 @@ struct RestartTests {
             try check(file.db.strings("SELECT id || a || b FROM t"), equals: ["k12"])
         }
         try joiner.run("UPDATE t SET b = 4")
-        let edit = try joiner.stamped()
+        let edit = try joiner.timestamped()
         try founder.write { _ = try founder.capture.apply(edit, in: founder.db) }
         try check(founder.db.strings("SELECT b FROM t"), equals: ["4"])
     }

@@ -5,23 +5,23 @@ import TestSupport
 import Testing
 
 struct RowStateTests {
-    private static func stamp(_ time: UInt64, _ member: UInt8 = 1) -> Stamp {
-        Stamp(time: time, member: .numbered(member))
+    private static func timestamp(_ time: UInt64, _ member: UInt8 = 1) -> Timestamp {
+        Timestamp(time: time, member: .numbered(member))
     }
 
-    /// Few stamps and values, so that ties are usual.
+    /// Few timestamps and values, so that ties are usual.
     private static func state(_ random: inout SplitMix64) -> RowState {
-        func stamp() -> Stamp {
-            Self.stamp(.random(in: 1...3, using: &random), .random(in: 1...2, using: &random))
+        func timestamp() -> Timestamp {
+            Self.timestamp(.random(in: 1...3, using: &random), .random(in: 1...2, using: &random))
         }
-        var state = RowState(life: stamp(), isAlive: .random(using: &random))
+        var state = RowState(life: timestamp(), isAlive: .random(using: &random))
         guard state.isAlive else { return state }
         for column in ["a", "b"] where Bool.random(using: &random) {
             let values: [SQLiteValue] = [
                 .null, .integer(1), .real(1), .text("x"), .blob(Data([1])),
             ]
             state.cells[column] = .init(
-                value: values.randomElement(using: &random) ?? .null, stamp: stamp())
+                value: values.randomElement(using: &random) ?? .null, timestamp: timestamp())
         }
         return state
     }
@@ -56,66 +56,66 @@ struct RowStateTests {
     }
 
     private static func edit(
-        _ value: Int64, at time: UInt64, by member: UInt8, knowing known: Stamp
+        _ value: Int64, at time: UInt64, by member: UInt8, knowing known: Timestamp
     ) -> RowChange {
         RowChange(
-            table: "t", key: [.text("k")], life: .init(stamp: stamp(1), isAlive: true),
+            table: "t", key: [.text("k")], life: .init(timestamp: timestamp(1), isAlive: true),
             registers: [
                 .init(
-                    columns: ["a"], values: [.integer(value)], stamp: stamp(time, member),
+                    columns: ["a"], values: [.integer(value)], timestamp: timestamp(time, member),
                     known: known)
             ])
     }
 
     private static var born: RowState {
         RowState(
-            life: stamp(1), isAlive: true,
-            cells: ["a": .init(value: .integer(0), stamp: stamp(1))])
+            life: timestamp(1), isAlive: true,
+            cells: ["a": .init(value: .integer(0), timestamp: timestamp(1))])
     }
 
     @Test func `what was overwritten knowingly is no conflict`() {
         var state = Self.born
-        check(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1))).isEmpty)
-        check(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.stamp(2, 2))).isEmpty)
+        check(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.timestamp(1))).isEmpty)
+        check(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.timestamp(2, 2))).isEmpty)
         check(state.cells["a"]?.value, equals: .integer(2))
     }
 
     @Test func `of two concurrent edits, the earlier one is reported, whichever comes first`() {
         let edits = [
-            Self.edit(1, at: 2, by: 2, knowing: Self.stamp(1)),
-            Self.edit(2, at: 3, by: 3, knowing: Self.stamp(1)),
+            Self.edit(1, at: 2, by: 2, knowing: Self.timestamp(1)),
+            Self.edit(2, at: 3, by: 3, knowing: Self.timestamp(1)),
         ]
         for order in [edits, edits.reversed()] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
             check(lost.map(\.values), equals: [[.integer(1)]])
-            check(lost.first?.stamp, equals: Self.stamp(2, 2))
-            check(lost.first?.winner, equals: Self.stamp(3, 3))
+            check(lost.first?.timestamp, equals: Self.timestamp(2, 2))
+            check(lost.first?.winner, equals: Self.timestamp(3, 3))
             check(state.cells["a"]?.value, equals: .integer(2))
         }
     }
 
     @Test func `two members that write the same value have no conflict`() {
         var state = Self.born
-        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)))
-        check(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.stamp(1))).isEmpty)
+        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.timestamp(1)))
+        check(state.merge(Self.edit(5, at: 3, by: 3, knowing: Self.timestamp(1))).isEmpty)
     }
 
     /// The row's first insertion, or another one.
     private static func insertion(
-        _ value: Int64, at time: UInt64, knowing known: Stamp? = nil
+        _ value: Int64, at time: UInt64, knowing known: Timestamp? = nil
     ) -> RowChange {
         RowChange(
             table: "t", key: [.text("k")],
-            life: .init(stamp: stamp(time), isAlive: true, known: known),
+            life: .init(timestamp: timestamp(time), isAlive: true, known: known),
             registers: [
-                .init(columns: ["a"], values: [.integer(value)], stamp: stamp(time))
+                .init(columns: ["a"], values: [.integer(value)], timestamp: timestamp(time))
             ])
     }
 
     @Test func `an insertion that comes after the row's edits has lost nothing`() {
         var state = Self.born
-        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)))
+        _ = state.merge(Self.edit(5, at: 2, by: 2, knowing: Self.timestamp(1)))
         check(state.merge(Self.insertion(0, at: 1)).isEmpty)
         check(state.cells["a"]?.value, equals: .integer(5))
     }
@@ -123,8 +123,8 @@ struct RowStateTests {
     @Test func `of a row that is inserted again, what the new one has too is not lost`() {
         for (value, lost) in [(5, []), (6, [.integer(5)])] as [(Int64, [SQLiteValue])] {
             let (edit, again) = (
-                Self.edit(5, at: 2, by: 2, knowing: Self.stamp(1)),
-                Self.insertion(value, at: 3, knowing: Self.stamp(1))
+                Self.edit(5, at: 2, by: 2, knowing: Self.timestamp(1)),
+                Self.insertion(value, at: 3, knowing: Self.timestamp(1))
             )
             for order in [[edit, again], [again, edit]] {
                 var state = Self.born
@@ -139,15 +139,15 @@ struct RowStateTests {
     @Test func `a deletion wins over an edit that it did not know, which is reported`() {
         let deletion = RowChange(
             table: "t", key: [.text("k")],
-            life: .init(stamp: Self.stamp(2, 3), isAlive: false, known: Self.stamp(1)))
+            life: .init(timestamp: Self.timestamp(2, 3), isAlive: false, known: Self.timestamp(1)))
         // Later by its clock, and of the life that has ended.
-        let edit = Self.edit(1, at: 9, by: 2, knowing: Self.stamp(1))
+        let edit = Self.edit(1, at: 9, by: 2, knowing: Self.timestamp(1))
         for order in [[deletion, edit], [edit, deletion]] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
             check(lost.map(\.values), equals: [[.integer(1)]])
             check(lost.first?.reason, equals: .deleted)
-            check(state, equals: RowState(life: Self.stamp(2, 3), isAlive: false))
+            check(state, equals: RowState(life: Self.timestamp(2, 3), isAlive: false))
         }
     }
 

@@ -39,18 +39,19 @@ struct CaptureSnapshotTests {
             INSERT INTO child VALUES (x'01', 'a', 'one'), (x'02', 'b', 'two');
             DELETE FROM parent WHERE id = 'c';
             """)
-        _ = try first.stamped()
+        _ = try first.timestamped()
         try first.run("UPDATE parent SET name = 9 WHERE id = 'b'")
-        _ = try first.stamped()
+        _ = try first.timestamped()
         // Another member's row with a unique value that is taken.
         let late = RowChange(
             table: "parent", key: [.text("d")],
             life: .init(
-                stamp: Stamp(time: .init(Int64.max) >> 1, member: .numbered(3)), isAlive: true),
+                timestamp: Timestamp(time: .init(Int64.max) >> 1, member: .numbered(3)),
+                isAlive: true),
             registers: ["name", "code"].map {
                 .init(
                     columns: [$0], values: [.text("x")],
-                    stamp: Stamp(time: .init(Int64.max) >> 1, member: .numbered(3)))
+                    timestamp: Timestamp(time: .init(Int64.max) >> 1, member: .numbered(3)))
             })
         _ = try first.write { try first.capture.apply([late], in: first.db) }
         try check(first.capture.parkedRows(in: first.db).count, equals: 1)
@@ -71,33 +72,33 @@ struct CaptureSnapshotTests {
             INSERT INTO parent VALUES ('a', 1, 'x'), ('b', 2, 'y');
             DELETE FROM parent WHERE id = 'b';
             """)
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try check(clockCount(file), equals: 2)
         let time = try file.capture.lastTime(in: file.db) >> 16
         try file.write { try file.capture.forget(through: Floor(time: time + 1), in: file.db) }
         try check(clockCount(file), equals: 0)
         let row = try require(rows(file).first)
-        check(row.life.stamp, equals: .floor)
+        check(row.life.timestamp, equals: .floor)
         // What is written later is above the floor, whatever the clock says.
         try file.run("UPDATE parent SET name = 5 WHERE id = 'a'")
-        let change = try require(file.stamped(clockOffset: -1_000_000_000).first)
-        check(change.registers.allSatisfy { $0.stamp.milliseconds > time + 1 })
+        let change = try require(file.timestamped(clockOffset: -1_000_000_000).first)
+        check(change.registers.allSatisfy { $0.timestamp.milliseconds > time + 1 })
     }
 
     @Test func `a floor keeps the clocks that are above it`() throws {
         let file = try file()
         try file.run("INSERT INTO parent VALUES ('a', 1, 'x')")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         let floor = Floor(time: try file.capture.lastTime(in: file.db) >> 16)
         try file.run("UPDATE parent SET name = 2 WHERE id = 'a'")
-        _ = try file.stamped(clockOffset: 60_000)
+        _ = try file.timestamped(clockOffset: 60_000)
         try file.write { try file.capture.forget(through: floor, in: file.db) }
         let row = try require(rows(file).first)
-        check(row.life.stamp, equals: .floor)
-        let stamps = Dictionary(
-            uniqueKeysWithValues: row.registers.map { ($0.columns[0], $0.stamp) })
-        check(stamps["code"], equals: .floor)
-        try check(require(stamps["name"]) > .floor)
+        check(row.life.timestamp, equals: .floor)
+        let timestamps = Dictionary(
+            uniqueKeysWithValues: row.registers.map { ($0.columns[0], $0.timestamp) })
+        check(timestamps["code"], equals: .floor)
+        try check(require(timestamps["name"]) > .floor)
     }
 
     @Test func `a column's value that waits goes with its row, also when the floor has passed`()
@@ -111,10 +112,10 @@ struct CaptureSnapshotTests {
         }
         let old = try file()
         try new.run("INSERT INTO parent (id, more) VALUES ('gone', 1), ('stays', 2)")
-        let changes = try new.stamped()
+        let changes = try new.timestamped()
         try old.write { _ = try old.capture.apply(changes, in: old.db) }
         try old.run("DELETE FROM parent WHERE id = 'gone'")
-        _ = try old.stamped()
+        _ = try old.timestamped()
         let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
         try old.write { try old.capture.forget(through: Floor(time: soon), in: old.db) }
         try check(clockCount(old), equals: 0)
@@ -131,20 +132,21 @@ struct CaptureSnapshotTests {
         check(rows, equals: ["stays 2"])
     }
 
-    @Test func `a column that a migration has added keeps its stamp beside the others of its row`()
+    @Test
+    func `a column that a migration has added keeps its timestamp beside the others of its row`()
         throws
     {
         let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)") {
             $0.add("t", merging: .row)
         }
         try file.run("INSERT INTO t VALUES ('k', 1, 2)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.run("UPDATE t SET a = 3")
-        _ = try file.stamped(clockOffset: 60_000)
+        _ = try file.timestamped(clockOffset: 60_000)
         try file.run("ALTER TABLE t ADD COLUMN c DEFAULT 7")
         try file.restart()
         let row = try require(rows(file).first)
         check(row.registers.map(\.columns), equals: [["c"], ["a", "b"]])
-        check(row.registers.map { $0.stamp == row.life.stamp }, equals: [true, false])
+        check(row.registers.map { $0.timestamp == row.life.timestamp }, equals: [true, false])
     }
 }

@@ -77,7 +77,7 @@ def body(b):
             of.append(item)
         return of.index(item)
 
-    def stamp(s, like):
+    def timestamp(s, like):
         if s is None:
             return None
         if s == FLOOR:
@@ -90,16 +90,16 @@ def body(b):
     life = known = None
     for change in b["changes"]:
         shape = [change["table"], len(change["key"]), *(r["columns"] for r in change["registers"])]
-        plain = all(r["stamp"] == change["stamp"] and r["known"] is None for r in change["registers"])
+        plain = all(r["timestamp"] == change["timestamp"] and r["known"] is None for r in change["registers"])
         kind = 0 if not change["alive"] else 2 if plain else 1
-        row = [number(shapes, shape), kind, stamp(change["stamp"], life), stamp(change["known"], known)]
+        row = [number(shapes, shape), kind, timestamp(change["timestamp"], life), timestamp(change["known"], known)]
         row += map(value, change["key"])
-        life, known = change["stamp"], change["known"]
+        life, known = change["timestamp"], change["known"]
         own, seen = life, known
         for register in change["registers"]:
             if kind == 1:
-                row += [stamp(register["stamp"], own), stamp(register["known"], seen)]
-                own, seen = register["stamp"], register["known"]
+                row += [timestamp(register["timestamp"], own), timestamp(register["known"], seen)]
+                own, seen = register["timestamp"], register["known"]
             row += map(value, register["values"])
         rows.append(row)
     forms = [
@@ -143,7 +143,7 @@ def read(v):
     time, schema, last, promises, heads, names, members, shapes, rows = cbor2.load(stream)
     assert stream.read() == b""
 
-    def stamp(item, like):
+    def timestamp(item, like):
         if item is None or item is True:
             return like if item else None
         if item is False:
@@ -153,16 +153,16 @@ def read(v):
     changes, life, known = [], None, None
     for row in rows:
         table, count, *registers = shapes[row[0]]
-        life, known = stamp(row[2], life), stamp(row[3], known)
+        life, known = timestamp(row[2], life), timestamp(row[3], known)
         change = dict(table=names[table], key=[spelled(v) for v in row[4:4 + count]], alive=row[1] > 0,
-                      stamp=life, known=known, registers=[])
+                      timestamp=life, known=known, registers=[])
         rest, own, seen = row[4 + count:], life, known
         for columns in registers:
             if row[1] == 1:
-                own, seen, rest = stamp(rest[0], own), stamp(rest[1], seen), rest[2:]
+                own, seen, rest = timestamp(rest[0], own), timestamp(rest[1], seen), rest[2:]
             change["registers"].append(dict(
                 columns=[names[c] for c in columns], values=[spelled(v) for v in rest[:len(columns)]],
-                stamp=own, known=seen if row[1] == 1 else None))
+                timestamp=own, known=seen if row[1] == 1 else None))
             rest = rest[len(columns):]
         assert not rest
         changes.append(change)
@@ -187,7 +187,7 @@ def vectors():
               *(["real", struct.pack(">d", r).hex()] for r in reals), *(["text", t] for t in texts),
               ["blob", ""], ["blob", "00ff"], ["blob", some("blob", 70)]]
 
-    def stamp():
+    def timestamp():
         return [base - draw.choice([-5, 0, 1, 23, 24, 1000, 86_400_000, 9_000_000_000, base]),
                 draw.choice([0, 0, 0, 1, 700, 65535]), draw.choice(writers)]
 
@@ -195,17 +195,17 @@ def vectors():
         # One register of each composed name and its decomposed form: SQLite tells them apart.
         table = draw.choice(["note", "e\u0301", "\u00e9", "a \"b\""])
         groups = draw.choice([[["title"], ["body"]], [["begins", "ends"]], [["e\u0301"], ["\u00e9"]], []])
-        life = stamp() if draw.random() < 0.7 else FLOOR
+        life = timestamp() if draw.random() < 0.7 else FLOOR
         alive, inserted = draw.random() < 0.8, draw.random() < 0.4
         registers = [dict(
-            columns=g, values=[draw.choice(values) for _ in g], stamp=life if inserted else stamp(),
-            known=None if inserted else draw.choice([None, FLOOR, life, stamp()])) for g in groups]
+            columns=g, values=[draw.choice(values) for _ in g], timestamp=life if inserted else timestamp(),
+            known=None if inserted else draw.choice([None, FLOOR, life, timestamp()])) for g in groups]
         return dict(table=table, key=[draw.choice(values) for _ in range(draw.choice([1, 1, 2]))], alive=alive,
-                    stamp=life, known=draw.choice([None, None, FLOOR, stamp()]), registers=registers if alive else [])
+                    timestamp=life, known=draw.choice([None, None, FLOOR, timestamp()]), registers=registers if alive else [])
 
     all_values = dict(
-        table="all", key=[["integer", "1"]], alive=True, stamp=[base, 0, writers[0]], known=None,
-        registers=[dict(columns=[f"c{i}"], values=[v], stamp=[base, 0, writers[0]], known=None)
+        table="all", key=[["integer", "1"]], alive=True, timestamp=[base, 0, writers[0]], known=None,
+        registers=[dict(columns=[f"c{i}"], values=[v], timestamp=[base, 0, writers[0]], known=None)
                    for i, v in enumerate(values)])
     bodies = [
         dict(time=0, schema=0, isLast=True, promises=False, heads=[], changes=[]),

@@ -34,12 +34,12 @@ struct BatchBodyTests {
 
     @Test func `names that differ in their bytes only are two names`() throws {
         let (composed, decomposed) = ("\u{e9}", "e\u{301}")
-        let stamp = BatchSamples.stamp(time)
+        let timestamp = BatchSamples.timestamp(time)
         let rows = [composed, decomposed].map { table in
             RowChange(
-                table: table, key: [.integer(1)], life: .init(stamp: stamp, isAlive: true),
+                table: table, key: [.integer(1)], life: .init(timestamp: timestamp, isAlive: true),
                 registers: [decomposed, composed].map {
-                    .init(columns: [$0], values: [.text($0)], stamp: stamp)
+                    .init(columns: [$0], values: [.text($0)], timestamp: timestamp)
                 })
         }
         let read = try BatchBody(decoding: body(rows).encoded()).changes
@@ -63,7 +63,7 @@ struct BatchBodyTests {
         #expect(throws: CBORError.self) { try BatchBody(decoding: body.encoded()) }
     }
 
-    @Test func `a time beyond all stamps is written as the last one`() throws {
+    @Test func `a time beyond all timestamps is written as the last one`() throws {
         let body = BatchBody(time: .max, schema: 0, heads: [], changes: [], isLast: true)
         try check(BatchBody(decoding: body.encoded()).time, equals: (1 << 47) - 1)
     }
@@ -98,25 +98,27 @@ struct BatchBodyTests {
         let rows = (0..<100).map { number in
             BatchSamples.insertion(
                 number, (0..<20).map { ("column \($0)", .integer(Int64(number))) },
-                at: BatchSamples.stamp(time - 4000 + UInt64(number / 2), counter: 1))
+                at: BatchSamples.timestamp(time - 4000 + UInt64(number / 2), counter: 1))
         }
         check(overhead(rows) <= 12)
     }
 
     @Test func `an updated or deleted row takes 32 bytes beside its values`() {
-        // Stamps of rows that were written at any time in 49 days; older ones take 4 more bytes.
-        func old(_ number: Int) -> Stamp {
-            BatchSamples.stamp(time - 1_000_000_000 - UInt64(number) * 1_000_003, 1, counter: 300)
+        // Timestamps of rows that were written at any time in 49 days; older ones take 4 more
+        // bytes.
+        func old(_ number: Int) -> Timestamp {
+            BatchSamples.timestamp(
+                time - 1_000_000_000 - UInt64(number) * 1_000_003, 1, counter: 300)
         }
         let updates = (0..<100).map { number in
             let (new, known) = (
-                BatchSamples.stamp(time - 4000 + UInt64(number)),
-                BatchSamples.stamp(time - 10_000_000, 1)
+                BatchSamples.timestamp(time - 4000 + UInt64(number)),
+                BatchSamples.timestamp(time - 10_000_000, 1)
             )
             var row = BatchSamples.insertion(number, [("a", .null), ("b", .null), ("c", .null)])
-            row.life = .init(stamp: old(number), isAlive: true)
+            row.life = .init(timestamp: old(number), isAlive: true)
             row.registers = row.registers.map {
-                .init(columns: $0.columns, values: $0.values, stamp: new, known: known)
+                .init(columns: $0.columns, values: $0.values, timestamp: new, known: known)
             }
             return row
         }
@@ -124,7 +126,8 @@ struct BatchBodyTests {
         let deletions = (0..<100).map { number in
             var row = BatchSamples.insertion(number, [])
             row.life = .init(
-                stamp: BatchSamples.stamp(time - UInt64(number)), isAlive: false, known: old(number)
+                timestamp: BatchSamples.timestamp(time - UInt64(number)), isAlive: false,
+                known: old(number)
             )
             return row
         }
@@ -196,10 +199,10 @@ struct BatchBodyTests {
         return writer.bytes
     }
 
-    /// Writes a row: shape, kind, stamp of its life, nothing known, key 1, value 2.
+    /// Writes a row: shape, kind, timestamp of its life, nothing known, key 1, value 2.
     private func row(
         shape: UInt64 = 0, kind: UInt64 = 2, count: Int = 6,
-        stamp: @escaping (inout CBORWriter) -> Void = { writer in
+        timestamp: @escaping (inout CBORWriter) -> Void = { writer in
             writer.array(2)
             writer.signed(-1)
             writer.unsigned(0)
@@ -210,7 +213,7 @@ struct BatchBodyTests {
             writer.array(count)
             writer.unsigned(shape)
             writer.unsigned(kind)
-            stamp(&writer)
+            timestamp(&writer)
             writer.null()
             writer.unsigned(1)
             own(&writer)
@@ -225,11 +228,11 @@ struct BatchBodyTests {
             equals: [
                 RowChange(
                     table: "t", key: [.integer(1)],
-                    life: .init(stamp: BatchSamples.stamp(time - 1), isAlive: true),
+                    life: .init(timestamp: BatchSamples.timestamp(time - 1), isAlive: true),
                     registers: [
                         .init(
                             columns: ["c"], values: [.integer(2)],
-                            stamp: BatchSamples.stamp(time - 1))
+                            timestamp: BatchSamples.timestamp(time - 1))
                     ])
             ])
     }
@@ -260,7 +263,7 @@ struct BatchBodyTests {
         }
     }
 
-    @Test func `a stamp out of range, or in another form than the shortest, is refused`() {
+    @Test func `a timestamp out of range, or in another form than the shortest, is refused`() {
         typealias Write = (inout CBORWriter) -> Void
         func parts(_ milliseconds: Int64, _ rest: UInt64...) -> Write {
             { writer in
@@ -270,18 +273,20 @@ struct BatchBodyTests {
             }
         }
         let now = Int64(time)
-        let stamps: [Write] = [
+        let timestamps: [Write] = [
             { $0.null() }, { $0.bool(true) }, { $0.array(0) }, parts(0), parts(0, 0, 0),
             parts(0, 65536, 0), parts(0, 1), parts(-now - 1, 0), parts((1 << 47) - now, 0),
             parts(.max, 0), parts(.min, 0), parts(0, 1, 1, 0),
         ]
-        for stamp in stamps {
+        for timestamp in timestamps {
             #expect(throws: CBORError.self) {
-                try BatchBody(decoding: bytes(row: row(stamp: stamp)))
+                try BatchBody(decoding: bytes(row: row(timestamp: timestamp)))
             }
         }
-        for stamp in [parts((1 << 47) - 1 - now, 65535, 0), parts(-now, 0)] {
-            #expect(throws: Never.self) { try BatchBody(decoding: bytes(row: row(stamp: stamp))) }
+        for timestamp in [parts((1 << 47) - 1 - now, 65535, 0), parts(-now, 0)] {
+            #expect(throws: Never.self) {
+                try BatchBody(decoding: bytes(row: row(timestamp: timestamp)))
+            }
         }
         // The same as that of the row before is written as such.
         #expect(throws: CBORError.self) { try BatchBody(decoding: bytes(rows: 2, row: row())) }
@@ -299,14 +304,14 @@ struct BatchBodyTests {
 
     @Test func `a few bytes cannot make many values in memory`() {
         // 100 rows of 1,000 registers that are null: 200 bytes of memory for each of the bytes.
-        let stamp = BatchSamples.stamp(time)
+        let timestamp = BatchSamples.timestamp(time)
         let registers = (0..<1000).map {
-            RowChange.Register(columns: ["\($0)"], values: [.null], stamp: stamp)
+            RowChange.Register(columns: ["\($0)"], values: [.null], timestamp: timestamp)
         }
         let changes = (0..<100).map { number in
             RowChange(
                 table: "t", key: [.integer(Int64(number))],
-                life: .init(stamp: stamp, isAlive: true), registers: registers)
+                life: .init(timestamp: timestamp, isAlive: true), registers: registers)
         }
         #expect(throws: CBORError("too many values")) {
             try BatchBody(decoding: body(changes).encoded())

@@ -13,8 +13,11 @@ enum BatchSamples {
 
     static let chain = ChainPosition(number: 5, hash: Data(repeating: 9, count: 32))
 
-    static func stamp(_ milliseconds: UInt64, _ member: Int = 0, counter: UInt64 = 0) -> Stamp {
-        Stamp(time: Stamp.time(milliseconds: milliseconds) + counter, member: members[member])
+    static func timestamp(_ milliseconds: UInt64, _ member: Int = 0, counter: UInt64 = 0)
+        -> Timestamp
+    {
+        Timestamp(
+            time: Timestamp.time(milliseconds: milliseconds) + counter, member: members[member])
     }
 
     static func header(_ number: UInt64 = 1) -> BatchHeader {
@@ -29,12 +32,13 @@ enum BatchSamples {
 
     /// A new row of a table `note` with a key of 16 bytes.
     static func insertion(
-        _ number: Int, _ values: [(String, SQLiteValue)], at stamp: Stamp = stamp(time - 500)
+        _ number: Int, _ values: [(String, SQLiteValue)],
+        at timestamp: Timestamp = timestamp(time - 500)
     ) -> RowChange {
         RowChange(
             table: "note", key: [.blob(Data(SHA256.hash(data: Data("\(number)".utf8)).prefix(16)))],
-            life: .init(stamp: stamp, isAlive: true),
-            registers: values.map { .init(columns: [$0.0], values: [$0.1], stamp: stamp) })
+            life: .init(timestamp: timestamp, isAlive: true),
+            registers: values.map { .init(columns: [$0.0], values: [$0.1], timestamp: timestamp) })
     }
 
     /// A few rows of all kinds.
@@ -43,28 +47,28 @@ enum BatchSamples {
         insertion(2, [("title", .text("")), ("size", .real(.infinity)), ("body", .blob(Data()))]),
         RowChange(
             table: "note", key: [.blob(Data([1]))],
-            life: .init(stamp: .floor, isAlive: true),
+            life: .init(timestamp: .floor, isAlive: true),
             registers: [
                 .init(
                     columns: ["begins", "ends"], values: [.integer(.min), .integer(.max)],
-                    stamp: stamp(time + 3, 1, counter: 9), known: .floor)
+                    timestamp: timestamp(time + 3, 1, counter: 9), known: .floor)
             ]),
         RowChange(
             table: "tag", key: [.integer(4), .text("a\0b")],
-            life: .init(stamp: stamp(time, 2), isAlive: false, known: stamp(5, 1))),
+            life: .init(timestamp: timestamp(time, 2), isAlive: false, known: timestamp(5, 1))),
         RowChange(
             table: "tag", key: [.integer(5), .text("")],
-            life: .init(stamp: stamp(time, 2), isAlive: true, known: stamp(5, 1))),
+            life: .init(timestamp: timestamp(time, 2), isAlive: true, known: timestamp(5, 1))),
     ]
 
     /// Changes of any kind, the same for a seed.
     static func random(_ count: Int, seed: UInt64) -> [RowChange] {
         var generator = SplitMix64(seed: seed)
         func pick<T>(_ items: [T]) -> T { items[Int.random(in: items.indices, using: &generator)] }
-        func anyStamp() -> Stamp {
+        func anyTimestamp() -> Timestamp {
             pick([
-                stamp(time), stamp(time - 1, 1), stamp(3, 2, counter: 65535), .floor,
-                stamp(.random(in: 0...(1 << 47 - 1), using: &generator), 1),
+                timestamp(time), timestamp(time - 1, 1), timestamp(3, 2, counter: 65535), .floor,
+                timestamp(.random(in: 0...(1 << 47 - 1), using: &generator), 1),
             ])
         }
         func value() -> SQLiteValue {
@@ -76,8 +80,8 @@ enum BatchSamples {
         }
         return (0..<count).map { _ in
             let life = RowChange.Life(
-                stamp: anyStamp(), isAlive: pick([true, true, false]),
-                known: pick([nil, anyStamp()]))
+                timestamp: anyTimestamp(), isAlive: pick([true, true, false]),
+                known: pick([nil, anyTimestamp()]))
             let groups = pick([[["a"], ["b", "c"]], [["e\u{301}"], ["é"]], [], [["b"]]])
             let isInsertion = pick([true, false])
             return RowChange(
@@ -88,8 +92,8 @@ enum BatchSamples {
                     : groups.map { columns in
                         RowChange.Register(
                             columns: columns, values: columns.map { _ in value() },
-                            stamp: isInsertion ? life.stamp : anyStamp(),
-                            known: isInsertion ? nil : pick([nil, anyStamp(), life.stamp]))
+                            timestamp: isInsertion ? life.timestamp : anyTimestamp(),
+                            known: isInsertion ? nil : pick([nil, anyTimestamp(), life.timestamp]))
                     })
         }
     }

@@ -46,7 +46,7 @@ struct BatchVector: Codable {
         var table: String
         var key: [[String]]
         var alive: Bool
-        var stamp: Time
+        var timestamp: Time
         var known: Time?
         var registers: [Register]
     }
@@ -54,7 +54,7 @@ struct BatchVector: Codable {
     struct Register: Codable {
         var columns: [String]
         var values: [[String]]
-        var stamp: Time
+        var timestamp: Time
         var known: Time?
     }
 
@@ -78,9 +78,9 @@ struct BatchVector: Codable {
             try items.encode(member)
         }
 
-        func stamp() throws -> Stamp {
-            Stamp(
-                time: Stamp.time(milliseconds: milliseconds) + counter,
+        func timestamp() throws -> Timestamp {
+            Timestamp(
+                time: Timestamp.time(milliseconds: milliseconds) + counter,
                 member: try Hex.member(member))
         }
     }
@@ -157,11 +157,12 @@ extension BatchVector.Change {
     func change() throws -> RowChange {
         RowChange(
             table: table, key: try key.map(Hex.value),
-            life: .init(stamp: try stamp.stamp(), isAlive: alive, known: try known?.stamp()),
+            life: .init(
+                timestamp: try timestamp.timestamp(), isAlive: alive, known: try known?.timestamp()),
             registers: try registers.map {
                 .init(
                     columns: $0.columns, values: try $0.values.map(Hex.value),
-                    stamp: try $0.stamp.stamp(), known: try $0.known?.stamp())
+                    timestamp: try $0.timestamp.timestamp(), known: try $0.known?.timestamp())
             })
     }
 }

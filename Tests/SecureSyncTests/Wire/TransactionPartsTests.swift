@@ -63,16 +63,16 @@ struct TransactionPartsTests {
     }
 
     @Test func `the largest row fits into an object`() throws {
-        let stamp = BatchSamples.stamp(3, 1, counter: 65535)
+        let timestamp = BatchSamples.timestamp(3, 1, counter: 65535)
         var large = row(1, (16 << 20) - 900_000)
-        // As many registers as a table has columns at most, with the longest stamps.
+        // As many registers as a table has columns at most, with the longest timestamps.
         large.registers += (0..<32_766).map { number in
             .init(
                 columns: ["\(number)"], values: [.null],
-                stamp: BatchSamples.stamp(1 << 46 + UInt64(number), 2, counter: 65535),
-                known: BatchSamples.stamp(UInt64(number), 1, counter: 65535))
+                timestamp: BatchSamples.timestamp(1 << 46 + UInt64(number), 2, counter: 65535),
+                known: BatchSamples.timestamp(UInt64(number), 1, counter: 65535))
         }
-        large.life.known = stamp
+        large.life.known = timestamp
         try check(TransactionParts.split([large]).count, equals: 1)
         let key = try DataEncryptionKey.random(name: "epoch 1")
         let batch = try SealedBatch.seal(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from .encoding import decode, encode, require
 
 NOBODY = bytes(16)
-#: The stamp of what nobody has to tell from older things any more.
+#: The timestamp of what nobody has to tell from older things any more.
 FLOOR = (0, 0, NOBODY)
 
 
@@ -12,17 +12,17 @@ FLOOR = (0, 0, NOBODY)
 class Register:
     columns: tuple
     values: tuple
-    stamp: tuple
+    timestamp: tuple
     known: tuple = None
 
 
 @dataclass
 class Change:
-    """A stamp is (milliseconds, counter, member)."""
+    """A timestamp is (milliseconds, counter, member)."""
     table: str
     key: tuple
     alive: bool
-    stamp: tuple
+    timestamp: tuple
     known: tuple = None
     registers: list = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class Body:
                 of.append(item)
             return of.index(item)
 
-        def stamp(s, like):
+        def timestamp(s, like):
             if s is None or s == FLOOR:
                 return None if s is None else False
             if s == like:
@@ -54,15 +54,15 @@ class Body:
         life = known = None
         for change in self.changes:
             shape = (change.table, len(change.key), *(r.columns for r in change.registers))
-            plain = all(r.stamp == change.stamp and r.known is None for r in change.registers)
+            plain = all(r.timestamp == change.timestamp and r.known is None for r in change.registers)
             kind = 0 if not change.alive else 2 if plain else 1
-            row = [number(shapes, shape), kind, stamp(change.stamp, life), stamp(change.known, known), *change.key]
-            life, known = change.stamp, change.known
+            row = [number(shapes, shape), kind, timestamp(change.timestamp, life), timestamp(change.known, known), *change.key]
+            life, known = change.timestamp, change.known
             own, seen = life, known
             for register in change.registers:
                 if kind == 1:
-                    row += [stamp(register.stamp, own), stamp(register.known, seen)]
-                    own, seen = register.stamp, register.known
+                    row += [timestamp(register.timestamp, own), timestamp(register.known, seen)]
+                    own, seen = register.timestamp, register.known
                 row += register.values
             rows.append(row)
         forms = [
@@ -77,7 +77,7 @@ class Body:
         require(isinstance(items, list) and len(items) == 9, "no body")
         time, schema, last, promises, heads, names, members, shapes, rows = items
 
-        def stamp(item, like):
+        def timestamp(item, like):
             if item is None or item is True:
                 return like if item else None
             if item is False:
@@ -87,12 +87,12 @@ class Body:
         changes, life, known = [], None, None
         for row in rows:
             table, count, *registers = shapes[row[0]]
-            life, known = stamp(row[2], life), stamp(row[3], known)
+            life, known = timestamp(row[2], life), timestamp(row[3], known)
             change = Change(names[table], tuple(row[4:4 + count]), row[1] > 0, life, known)
             rest, own, seen = row[4 + count:], life, known
             for columns in registers:
                 if row[1] == 1:
-                    own, seen, rest = stamp(rest[0], own), stamp(rest[1], seen), rest[2:]
+                    own, seen, rest = timestamp(rest[0], own), timestamp(rest[1], seen), rest[2:]
                 change.registers.append(Register(
                     tuple(names[c] for c in columns), tuple(rest[:len(columns)]), own,
                     seen if row[1] == 1 else None))

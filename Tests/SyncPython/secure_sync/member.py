@@ -18,7 +18,7 @@ def typed(value):
 class Row:
     def __init__(self, change):
         self.key = change.key
-        self.life, self.alive = change.stamp, change.alive
+        self.life, self.alive = change.timestamp, change.alive
         self.cells = {}
         self.merge_registers(change)
 
@@ -26,17 +26,17 @@ class Row:
         for register in change.registers if self.alive else []:
             for column, value in zip(register.columns, register.values):
                 own = self.cells.get(column)
-                if own is None or own[1] < register.stamp:
-                    self.cells[column] = (value, register.stamp, register.columns)
+                if own is None or own[1] < register.timestamp:
+                    self.cells[column] = (value, register.timestamp, register.columns)
 
     def merge(self, change):
-        if (self.life, self.alive) == (change.stamp, change.alive):
+        if (self.life, self.alive) == (change.timestamp, change.alive):
             self.merge_registers(change)
-        elif (self.life, not self.alive) < (change.stamp, not change.alive):
+        elif (self.life, not self.alive) < (change.timestamp, not change.alive):
             self.__init__(change)
 
     def reduce(self, floor):
-        """Forgets the stamps up to a floor."""
+        """Forgets the timestamps up to a floor."""
         self.life = reduced(self.life, floor)
         self.cells = {c: (v, reduced(s, floor), g) for c, (v, s, g) in self.cells.items()}
 
@@ -44,8 +44,8 @@ class Row:
         return max([self.life] + [cell[1] for cell in self.cells.values()])
 
 
-def reduced(stamp, floor):
-    return FLOOR if stamp is not None and stamp[0] <= floor else stamp
+def reduced(timestamp, floor):
+    return FLOOR if timestamp is not None and timestamp[0] <= floor else timestamp
 
 
 class Member:
@@ -231,15 +231,15 @@ class Member:
     def merge(self, change):
         floor = self.adopted.floor
         change = Change(
-            change.table, change.key, change.alive, reduced(change.stamp, floor), change.known,
-            [Register(r.columns, r.values, reduced(r.stamp, floor), r.known) for r in change.registers])
+            change.table, change.key, change.alive, reduced(change.timestamp, floor), change.known,
+            [Register(r.columns, r.values, reduced(r.timestamp, floor), r.known) for r in change.registers])
         place = (change.table, tuple(map(typed, change.key)))
         if place in self.rows:
             self.rows[place].merge(change)
-        elif change.alive or change.stamp != FLOOR:
+        elif change.alive or change.timestamp != FLOOR:
             self.rows[place] = Row(change)
-        for stamp in [change.stamp] + [r.stamp for r in change.registers]:
-            self.last = max(self.last, stamp[0] << 16 | stamp[1])
+        for timestamp in [change.timestamp] + [r.timestamp for r in change.registers]:
+            self.last = max(self.last, timestamp[0] << 16 | timestamp[1])
 
     def apply_all(self, adopts=True):
         """Applies all that may be applied, and returns how many transactions that were."""
@@ -254,7 +254,7 @@ class Member:
                     for number, digest, body in batches:
                         require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
                         for change in body.changes:
-                            given = [r.stamp for r in change.registers] or [change.stamp]
+                            given = [r.timestamp for r in change.registers] or [change.timestamp]
                             require(min(given)[0] > self.promises.get(member, 0) - 1 or FLOOR in given,
                                     "a row is older than its log has promised")
                             self.merge(change)
@@ -298,14 +298,14 @@ class Member:
 
     # Writing
 
-    def stamp(self):
+    def timestamp(self):
         self.last = max(self.last + 1, self.now() << 16)
         return (self.last >> 16, self.last & 0xFFFF, self.keys.member)
 
     def insert(self, table, key, columns):
         """Columns: values by name; a new row, or another one in the place of one."""
         place = (table, tuple(map(typed, key)))
-        known, life = self.rows.get(place), self.stamp()
+        known, life = self.rows.get(place), self.timestamp()
         change = Change(table, tuple(key), True, life, known.greatest() if known else None)
         change.registers = [Register((name,), (value,), life) for name, value in columns.items()]
         return change
@@ -315,12 +315,12 @@ class Member:
         change = Change(table, tuple(key), True, row.life)
         for name, value in columns.items():
             known = row.cells[name][1] if name in row.cells else row.life
-            change.registers.append(Register((name,), (value,), self.stamp(), known))
+            change.registers.append(Register((name,), (value,), self.timestamp(), known))
         return change
 
     def delete(self, table, key):
         row = self.rows[(table, tuple(map(typed, key)))]
-        return Change(table, tuple(key), False, self.stamp(), row.greatest())
+        return Change(table, tuple(key), False, self.timestamp(), row.greatest())
 
     def write(self, changes):
         """Sends changes as one transaction, and what was applied since the batch before."""

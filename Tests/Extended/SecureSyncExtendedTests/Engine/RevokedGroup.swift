@@ -68,12 +68,12 @@ extension InRevokedGroup {
         heads: [LogHead] = []
     ) throws -> SealedBatch {
         let time = UInt64(Date().timeIntervalSince1970 * 1000)
-        let stamp = Stamp(time: Stamp.time(milliseconds: time), member: keys.member)
+        let timestamp = Timestamp(time: Timestamp.time(milliseconds: time), member: keys.member)
         let row = RowChange(
-            table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),
+            table: "parent", key: [.text(key)], life: .init(timestamp: timestamp, isAlive: true),
             registers: [
-                .init(columns: ["name"], values: [.text("ruth")], stamp: stamp),
-                .init(columns: ["code"], values: [.null], stamp: stamp),
+                .init(columns: ["name"], values: [.text("ruth")], timestamp: timestamp),
+                .init(columns: ["code"], values: [.null], timestamp: timestamp),
             ])
         return try SealedBatch.seal(
             BatchBody(time: time, schema: 0, heads: heads, changes: [row], isLast: true),

@@ -63,7 +63,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
     private func poison(_ manifest: inout SnapshotManifest, _ kind: Poison, _ ruth: MemberID) {
         let others = manifest.declaration.logs.keys.filter { $0 != ruth }.sorted()
         switch kind {
-        case .floorTime: manifest.declaration.floor.time = Stamp.greatestTime >> 16
+        case .floorTime: manifest.declaration.floor.time = Timestamp.greatestTime >> 16
         case .lowerHeads: manifest.declaration.heads = [:]
         case .higherHeads:
             manifest.declaration.heads[others[0]] = 1 << 40
@@ -119,7 +119,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         for device in [cleo, guest] { try check(device.rows(), equals: anna.rows()) }
     }
 
-    private enum Rows: CaseIterable { case missing, changed, added, stamped }
+    private enum Rows: CaseIterable { case missing, changed, added, timestamped }
 
     /// The rows that Ruth says the group has.
     private func rows(_ kind: Rows, _ keys: GroupKeys) async throws -> SnapshotManifest.Rows {
@@ -143,7 +143,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         case .added:
             all.append(all[index])
             all[all.count - 1].key = [.text("never")]
-        case .stamped: all[index].registers[0].stamp.time += 1 << 20
+        case .timestamped: all[index].registers[0].timestamp.time += 1 << 20
         }
         for change in all { try writer.add(change) }
         try writer.finish()

@@ -51,22 +51,22 @@ struct SyncHostileMemberTests {
         _ key: String, at time: UInt64, by member: MemberID? = nil
     ) async throws -> RowChange {
         let ben = try await AdversaryGroup.id(of: group.ben)
-        let stamp = Stamp(time: time, member: member ?? ben)
+        let timestamp = Timestamp(time: time, member: member ?? ben)
         return RowChange(
-            table: "parent", key: [.text(key)], life: .init(stamp: stamp, isAlive: true),
+            table: "parent", key: [.text(key)], life: .init(timestamp: timestamp, isAlive: true),
             registers: [
-                .init(columns: ["name"], values: [.text("hostile")], stamp: stamp),
-                .init(columns: ["code"], values: [.null], stamp: stamp),
+                .init(columns: ["name"], values: [.text("hostile")], timestamp: timestamp),
+                .init(columns: ["code"], values: [.null], timestamp: timestamp),
             ])
     }
 
-    @Test(arguments: [Stamp.greatestTime + 1, UInt64.max])
-    func `a batch with a stamp beyond the greatest is damaged, and nothing of it is applied`(
+    @Test(arguments: [Timestamp.greatestTime + 1, UInt64.max])
+    func `a batch with a timestamp beyond the greatest is damaged, and nothing of it is applied`(
         _ time: UInt64
     ) async throws {
         let before = try anna.rows()
         let name = try await send([
-            try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000)),
+            try await row("fine", at: Timestamp.time(milliseconds: 1_790_000_000_000)),
             try await row("late", at: time),
         ])
         let error = await #expect(throws: SyncError.self) {
@@ -94,7 +94,7 @@ struct SyncHostileMemberTests {
         for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
             let head = LogHead(member: member, number: number, hash: Data(count: 16))
             let name = try await send(
-                [try await row("fine", at: Stamp.time(milliseconds: 1_790_000_000_000))],
+                [try await row("fine", at: Timestamp.time(milliseconds: 1_790_000_000_000))],
                 heads: [head])
             let error = await #expect(throws: SyncError.self) {
                 try await anna.engine.syncOnce()
@@ -108,7 +108,9 @@ struct SyncHostileMemberTests {
         try check(anna.rows(), equals: before)
     }
 
-    @Test(arguments: [Stamp.greatestTime, Stamp.time(milliseconds: Self.now + 751 * 86_400_000)])
+    @Test(arguments: [
+        Timestamp.greatestTime, Timestamp.time(milliseconds: Self.now + 751 * 86_400_000),
+    ])
     func `what is far in the future waits, stops nobody, and is gone with its member`(
         _ time: UInt64
     ) async throws {
@@ -138,16 +140,16 @@ struct SyncHostileMemberTests {
     {
         let before = try anna.rows()
         let cleo = try await AdversaryGroup.id(of: group.cleo)
-        var edit = try await row("x", at: Stamp.time(milliseconds: Self.now + 1000))
-        edit.life.stamp = Stamp(time: edit.life.stamp.time + 1, member: cleo)
+        var edit = try await row("x", at: Timestamp.time(milliseconds: Self.now + 1000))
+        edit.life.timestamp = Timestamp(time: edit.life.timestamp.time + 1, member: cleo)
         for (change, reason) in [
             (
-                try await row("x", at: Stamp.time(milliseconds: Self.now + 1000), by: cleo),
+                try await row("x", at: Timestamp.time(milliseconds: Self.now + 1000), by: cleo),
                 "a row is in another member's name"
             ),
             (edit, "a row is in another member's name"),
             (
-                try await row("x", at: Stamp.time(milliseconds: Self.now - 86_400_000)),
+                try await row("x", at: Timestamp.time(milliseconds: Self.now - 86_400_000)),
                 "a row is older than its log has promised"
             ),
         ] {

@@ -32,14 +32,15 @@ struct SyncLongTransactionTests: InRevokedGroup {
     {
         let keys = try await self.keys(of: ruth)
         var previous = try last(of: keys).batch
-        let stamp = Stamp(time: Stamp.time(milliseconds: 1_790_000_000_000), member: keys.member)
+        let timestamp = Timestamp(
+            time: Timestamp.time(milliseconds: 1_790_000_000_000), member: keys.member)
         // Zeros take nothing in the store.
         let text = SQLiteValue.text(String(repeating: "0", count: 10 << 20))
         for number in 0..<9 {
             let row = RowChange(
                 table: "parent", key: [.text("row \(number)")],
-                life: .init(stamp: stamp, isAlive: true),
-                registers: [.init(columns: ["name"], values: [text], stamp: stamp)])
+                life: .init(timestamp: timestamp, isAlive: true),
+                registers: [.init(columns: ["name"], values: [text], timestamp: timestamp)])
             let batch = try SealedBatch.seal(
                 BatchBody(
                     time: 1_790_000_000_000, schema: 0, heads: [], changes: [row], isLast: false),

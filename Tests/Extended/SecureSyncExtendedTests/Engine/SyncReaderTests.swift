@@ -191,10 +191,11 @@ struct SyncReaderTests {
         let now = UInt64(Date().timeIntervalSince1970 * 1000)
         let next = try require(before.manifest.entering(keys.member, at: now))
         check(try await snapshots.create(next, after: newest) != nil)
-        let stamp = Stamp(time: Stamp.time(milliseconds: now), member: keys.member)
+        let timestamp = Timestamp(time: Timestamp.time(milliseconds: now), member: keys.member)
         let row = RowChange(
-            table: "parent", key: [.text("forged")], life: .init(stamp: stamp, isAlive: true),
-            registers: [.init(columns: ["name"], values: [.text("rita")], stamp: stamp)])
+            table: "parent", key: [.text("forged")],
+            life: .init(timestamp: timestamp, isAlive: true),
+            registers: [.init(columns: ["name"], values: [.text("rita")], timestamp: timestamp)])
         let batch = try SealedBatch.seal(
             BatchBody(time: now, schema: 0, heads: [], changes: [row], isLast: true),
             BatchHeader(

@@ -126,12 +126,13 @@ struct SyncRemovalTests {
         let forged = RowChange(
             table: "parent", key: [.text("key-canary")],
             life: .init(
-                stamp: Stamp(time: Stamp.greatestClock, member: group.ruthID), isAlive: false))
+                timestamp: Timestamp(time: Timestamp.greatestClock, member: group.ruthID),
+                isAlive: false))
         var previous = last.hash
         for number in (last.header.number + 1)...(last.header.number + 3) {
             let batch = try SealedBatch.seal(
                 BatchBody(
-                    time: Stamp.greatestClock >> 16, schema: 0, heads: [], changes: [forged],
+                    time: Timestamp.greatestClock >> 16, schema: 0, heads: [], changes: [forged],
                     isLast: true),
                 BatchHeader(
                     group: keys.group, member: group.ruthID, number: number,

@@ -77,14 +77,14 @@ struct SyncUnsentTests {
         let file = try CapturedFile(
             "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b, c);", tables: "note")
         try file.run("INSERT INTO note (id) VALUES ('x')")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         for (column, count) in [("a", 1), ("b", 1), ("c", 0)] {
             try file.run("UPDATE note SET \(column) = zeroblob(\((16 << 20) - 1000))")
-            try check(file.stamped().count, equals: count)
+            try check(file.timestamped().count, equals: count)
         }
         try check(file.capture.unsentRows(in: file.db).map(\.reason), equals: [.tooLarge])
         try file.run("UPDATE note SET a = NULL")
-        try check(file.stamped().first?.registers.map(\.columns), equals: [["a"], ["c"]])
+        try check(file.timestamped().first?.registers.map(\.columns), equals: [["a"], ["c"]])
         try check(file.capture.unsentRows(in: file.db).isEmpty)
     }
 

@@ -27,7 +27,7 @@ struct MergeOracle: Sendable {
     }
 
     private struct Merged {
-        var born: Stamp
+        var born: Timestamp
         var values: [String: SQLiteValue]
     }
 
@@ -42,14 +42,14 @@ struct MergeOracle: Sendable {
         }
         var alive: [Name: Merged] = [:]
         for (name, history) in histories {
-            guard let life = history.map(\.life.stamp).max() else { continue }
-            let last = history.filter { $0.life.stamp == life }
+            guard let life = history.map(\.life.timestamp).max() else { continue }
+            let last = history.filter { $0.life.timestamp == life }
             guard last.allSatisfy(\.life.isAlive), let table = table(name) else { continue }
-            var best: [String: (Stamp, SQLiteValue)] = [:]
+            var best: [String: (Timestamp, SQLiteValue)] = [:]
             for register in last.flatMap(\.registers) {
                 for (column, value) in zip(register.columns, register.values)
-                where best[column].map({ $0.0 < register.stamp }) ?? true {
-                    best[column] = (register.stamp, value)
+                where best[column].map({ $0.0 < register.timestamp }) ?? true {
+                    best[column] = (register.timestamp, value)
                 }
             }
             var values = best.mapValues(\.1)
@@ -79,7 +79,7 @@ struct MergeOracle: Sendable {
 
     private func table(_ name: Name) -> Table? { tables.first { $0.name == name.table } }
 
-    private func rank(_ row: (key: Name, value: Merged)) -> (Stamp, RowKey) {
+    private func rank(_ row: (key: Name, value: Merged)) -> (Timestamp, RowKey) {
         (row.value.born, row.key.key)
     }
 

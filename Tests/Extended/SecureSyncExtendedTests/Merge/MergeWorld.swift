@@ -79,7 +79,7 @@ final class MergeWorld {
 
     private func publish(_ member: Int) throws {
         let file = files[member]
-        let changes = try file.write { try file.capture.stampAndSettle(in: file.db) }
+        let changes = try file.write { try file.capture.timestampAndSettle(in: file.db) }
         guard !changes.isEmpty else { return }
         logs[member].append(Transaction(changes: changes, known: applied[member]))
         applied[member][member] += 1

@@ -55,7 +55,7 @@ struct FloorTests {
     /// The seeds begin shortly before the first walk that has shown the mistake.
     @Test(arguments: [
         (FloorWorld.Mistake.closedAtOnce, 12_600), (.undeclared, 600), (.futureForgotten, 0),
-        (.stampedLow, 0), (.lateMerged, 100), (.returnMerged, 50), (.entryUndeclared, 200),
+        (.timestampedLow, 0), (.lateMerged, 100), (.returnMerged, 50), (.entryUndeclared, 200),
     ])
     func `each mistake is seen on some walk`(_ mistake: FloorWorld.Mistake, _ first: Int) {
         check(walk(first..<first + 2000, mistake: mistake) != nil)
@@ -107,8 +107,8 @@ struct FloorTests {
             first.next(by: me, heads: [me: 3], published: [:], promise: { _, _ in 70 }))
         check(next.number, equals: 2)
         check(next.floor, equals: Floor(heads: [me: 3], time: 70))
-        check(next.floor.covers(Stamp(time: Stamp.time(milliseconds: 70) + 9, member: me)))
-        check(!next.floor.covers(Stamp(time: Stamp.time(milliseconds: 71), member: me)))
+        check(next.floor.covers(Timestamp(time: Timestamp.time(milliseconds: 70) + 9, member: me)))
+        check(!next.floor.covers(Timestamp(time: Timestamp.time(milliseconds: 71), member: me)))
         check(next.next(by: me, heads: [me: 2], published: [:], promise: { _, _ in 0 }) == nil)
     }
 

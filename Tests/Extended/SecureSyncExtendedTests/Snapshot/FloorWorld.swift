@@ -6,12 +6,12 @@ import SecureStorage
 /// Members, their logs and snapshots as values: one row with one column, in which each member keeps
 /// the clocks that it has not forgotten, and beside it the same row with all its clocks.
 ///
-/// It decides by ``Declaration`` and ``Floor`` alone. There is no time: stamps and promises are any
-/// numbers that the rules allow, and any member may be taken for silent at any moment.
+/// It decides by ``Declaration`` and ``Floor`` alone. There is no time: timestamps and promises are
+/// any numbers that the rules allow, and any member may be taken for silent at any moment.
 struct FloorWorld: Hashable {
     /// Mistakes that the walks have to find.
     enum Mistake: CaseIterable {
-        case closedAtOnce, undeclared, futureForgotten, stampedLow, adoptedEarly, lateMerged
+        case closedAtOnce, undeclared, futureForgotten, timestampedLow, adoptedEarly, lateMerged
         case returnMerged, entryUndeclared
     }
 
@@ -19,27 +19,27 @@ struct FloorWorld: Hashable {
 
     struct Row: Hashable {
         var isAlive = true
-        var life = Stamp.floor
-        var value = Stamp.floor
-        /// Which write is seen: its stamp, also when that is forgotten.
-        var content = Stamp.floor
+        var life = Timestamp.floor
+        var value = Timestamp.floor
+        /// Which write is seen: its timestamp, also when that is forgotten.
+        var content = Timestamp.floor
 
         mutating func forget(_ floor: Floor) {
             life = floor.reduced(life)
             value = floor.reduced(value)
         }
 
-        mutating func merge(_ kind: Kind, _ stamp: Stamp, life other: Stamp) {
+        mutating func merge(_ kind: Kind, _ timestamp: Timestamp, life other: Timestamp) {
             switch kind {
             case .none: break
             case .update:
-                guard isAlive, life == other, stamp > value else { return }
-                (value, content) = (stamp, stamp)
+                guard isAlive, life == other, timestamp > value else { return }
+                (value, content) = (timestamp, timestamp)
             case .insert, .delete:
-                guard stamp > life else { return }
+                guard timestamp > life else { return }
                 let isInsertion = kind == .insert
-                let seen = isInsertion ? stamp : .floor
-                (isAlive, life, value, content) = (isInsertion, stamp, seen, seen)
+                let seen = isInsertion ? timestamp : .floor
+                (isAlive, life, value, content) = (isInsertion, timestamp, seen, seen)
             }
         }
 
@@ -57,9 +57,9 @@ struct FloorWorld: Hashable {
         var published: Declaration.Published
         var promise: UInt64
         var kind: Kind
-        var stamp: Stamp
-        var life: Stamp
-        var fullLife: Stamp
+        var timestamp: Timestamp
+        var life: Timestamp
+        var fullLife: Timestamp
     }
 
     struct Snapshot: Hashable {
@@ -123,21 +123,22 @@ struct FloorWorld: Hashable {
             wanted == .none || (wanted == .insert) != me.row.isAlive
         else { return false }
         var time = max(me.row.life.milliseconds, me.row.value.milliseconds)
-        if mistake != .stampedLow { time = max(time, me.promise) }
-        let stamp = Stamp(time: Stamp.time(milliseconds: time + 1 + skip), member: me.id)
-        if wanted != .none, stamp < me.full.life || stamp < me.full.value {
+        if mistake != .timestampedLow { time = max(time, me.promise) }
+        let timestamp = Timestamp(
+            time: Timestamp.time(milliseconds: time + 1 + skip), member: me.id)
+        if wanted != .none, timestamp < me.full.life || timestamp < me.full.value {
             failure = "an edit is below what it overwrites"
         }
-        append(index, wanted, stamp, promise: me.promise + ahead)
+        append(index, wanted, timestamp, promise: me.promise + ahead)
         return true
     }
 
     private mutating func append(
-        _ index: Int, _ kind: Kind, _ stamp: Stamp, promise: UInt64
+        _ index: Int, _ kind: Kind, _ timestamp: Timestamp, promise: UInt64
     ) {
         let (life, fullLife) = (members[index].row.life, members[index].full.life)
-        members[index].row.merge(kind, stamp, life: life)
-        members[index].full.merge(kind, stamp, life: fullLife)
+        members[index].row.merge(kind, timestamp, life: life)
+        members[index].full.merge(kind, timestamp, life: fullLife)
         show(index)
         let id = members[index].id
         members[index].promise = promise
@@ -148,7 +149,8 @@ struct FloorWorld: Hashable {
             adopted: snapshots[members[index].adopted].declaration.number)
         logs[id, default: []].append(
             Batch(
-                published: published, promise: promise, kind: kind, stamp: stamp, life: life,
+                published: published, promise: promise, kind: kind, timestamp: timestamp,
+                life: life,
                 fullLife: fullLife))
     }
 
@@ -183,8 +185,8 @@ struct FloorWorld: Hashable {
             mistake == .undeclared || batch.published.adopted <= declaration(index).number
         else { return false }
         members[index].heads[other] = number
-        members[index].row.merge(batch.kind, batch.stamp, life: me.floor.reduced(batch.life))
-        members[index].full.merge(batch.kind, batch.stamp, life: batch.fullLife)
+        members[index].row.merge(batch.kind, batch.timestamp, life: me.floor.reduced(batch.life))
+        members[index].full.merge(batch.kind, batch.timestamp, life: batch.fullLife)
         show(index)
         return true
     }
@@ -293,14 +295,15 @@ struct FloorWorld: Hashable {
         let change = RowChange(
             table: "t", key: [],
             life: RowChange.Life(
-                stamp: edit.kind == .update ? edit.life : edit.stamp,
+                timestamp: edit.kind == .update ? edit.life : edit.timestamp,
                 isAlive: edit.kind != .delete),
             registers: edit.kind == .delete
-                ? [] : [RowChange.Register(columns: ["c"], values: [.null], stamp: edit.stamp)])
+                ? []
+                : [RowChange.Register(columns: ["c"], values: [.null], timestamp: edit.timestamp)])
         let standing = old.standing(change, rowIsThere: newest.row.isAlive)
         guard standing != nil || mistake == .returnMerged else { return true }
         append(
-            members.count - 1, edit.kind, Stamp(time: edit.stamp.time, member: id),
+            members.count - 1, edit.kind, Timestamp(time: edit.timestamp.time, member: id),
             promise: new.promise)
         return true
     }

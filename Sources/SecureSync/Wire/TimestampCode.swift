@@ -1,49 +1,50 @@
-/// A stamp as an item of a body: null for none, false for the floor, true for the one that it is
-/// compared with; otherwise an array of the distance of its milliseconds from the batch's time, its
-/// counter unless that is 0, and the number of its member.
+/// A timestamp as an item of a body: null for none, false for the floor, true for the one that it
+/// is compared with; otherwise an array of the distance of its milliseconds from the batch's time,
+/// its counter unless that is 0, and the number of its member.
 ///
-/// Rows of one transaction have one stamp mostly, and columns of one row too.
-enum StampCode {
+/// Rows of one transaction have one timestamp mostly, and columns of one row too.
+enum TimestampCode {
     static func write(
-        _ stamp: Stamp?, like other: Stamp?, near base: UInt64, to writer: inout CBORWriter,
+        _ timestamp: Timestamp?, like other: Timestamp?, near base: UInt64,
+        to writer: inout CBORWriter,
         number: (MemberID) -> Int
     ) {
-        guard let stamp else { return writer.null() }
-        guard stamp != .floor else { return writer.bool(false) }
-        guard stamp != other else { return writer.bool(true) }
-        let counter = stamp.time & 0xffff
+        guard let timestamp else { return writer.null() }
+        guard timestamp != .floor else { return writer.bool(false) }
+        guard timestamp != other else { return writer.bool(true) }
+        let counter = timestamp.time & 0xffff
         writer.array(counter == 0 ? 2 : 3)
         // Both are below 2^48.
-        writer.signed(Int64(stamp.milliseconds) - Int64(base))
+        writer.signed(Int64(timestamp.milliseconds) - Int64(base))
         if counter != 0 { writer.unsigned(counter) }
-        writer.unsigned(UInt64(number(stamp.member)))
+        writer.unsigned(UInt64(number(timestamp.member)))
     }
 
-    /// - Throws: `CBORError`, also for a stamp that `write` would have written in another way.
+    /// - Throws: `CBORError`, also for a timestamp that `write` would have written in another way.
     static func read(
-        like other: Stamp?, near base: UInt64, _ members: inout Listing<MemberID>,
+        like other: Timestamp?, near base: UInt64, _ members: inout Listing<MemberID>,
         from reader: inout CBORReader
-    ) throws -> Stamp? {
+    ) throws -> Timestamp? {
         if reader.null() { return nil }
         if reader.isFalse() { return .floor }
         if reader.isTrue() {
-            guard let other, other != .floor else { throw CBORError("a stamp like none") }
+            guard let other, other != .floor else { throw CBORError("a timestamp like none") }
             return other
         }
         let count = try reader.array(atMost: 3)
-        guard count >= 2 else { throw CBORError("a stamp is too short") }
+        guard count >= 2 else { throw CBORError("a timestamp is too short") }
         let (milliseconds, isOver) = Int64(base).addingReportingOverflow(try reader.signed())
-        guard !isOver, (0...Int64(Stamp.greatestTime >> 16)).contains(milliseconds) else {
-            throw CBORError("a stamp is out of range")
+        guard !isOver, (0...Int64(Timestamp.greatestTime >> 16)).contains(milliseconds) else {
+            throw CBORError("a timestamp is out of range")
         }
         let counter = count == 2 ? 0 : try reader.unsigned(as: UInt16.self)
-        let stamp = Stamp(
+        let timestamp = Timestamp(
             time: UInt64(milliseconds) << 16 | UInt64(counter),
             member: try members.value(try reader.unsigned()))
-        guard stamp != .floor, stamp != other, count == 2 || counter != 0 else {
-            throw CBORError("a stamp is not in its shortest form")
+        guard timestamp != .floor, timestamp != other, count == 2 || counter != 0 else {
+            throw CBORError("a timestamp is not in its shortest form")
         }
-        return stamp
+        return timestamp
     }
 }
 

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Gives changes their stamps.
-struct Stamping {
+/// Gives changes their timestamps.
+struct Timestamping {
     let member: MemberID
     /// What has no clock may have been written up to this time.
     let floor: UInt64
-    /// All stamps are above, whatever the clock says.
+    /// All timestamps are above, whatever the clock says.
     let promised: UInt64
     /// As ``Capture/clock``.
     let clock: @Sendable (Int64) -> Int64
@@ -81,16 +81,16 @@ struct Stamping {
     /// Returns the time of a mark, raised above `old` and what was promised.
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
         let old = max(old, promised)
-        let clock = Stamp.time(milliseconds: UInt64(max(self.clock(milliseconds), 0)))
+        let clock = Timestamp.time(milliseconds: UInt64(max(self.clock(milliseconds), 0)))
         // Others refuse a greater one. No clock gets there, but a member may have written it: then
         // the row can lose an edit, but this member's log does not stand still for ever.
-        let next = old < Stamp.greatestTime ? old + 1 : Stamp.greatestTime
-        let time = max(min(clock, Stamp.greatestClock), next)
+        let next = old < Timestamp.greatestTime ? old + 1 : Timestamp.greatestTime
+        let time = max(min(clock, Timestamp.greatestClock), next)
         last = max(last, time)
         return time
     }
 
-    mutating func stamp(
+    mutating func timestamp(
         _ shape: TableShape, _ clocks: ClockTable, in db: SecureDatabaseStore,
         _ emit: (RowChange) throws -> Void
     ) throws {
@@ -106,7 +106,7 @@ struct Stamping {
         var seen: Set<RowKey> = []
         let unsent = UnsentRows(db: db)
         let former = try unsent.marks(ofTable: shape.number)
-        func finish(_ marks: Marks, _ stamping: inout Stamping) throws {
+        func finish(_ marks: Marks, _ timestamping: inout Timestamping) throws {
             let key = RowKey(marks.key)
             var marks = marks
             if !former.isEmpty { seen.insert(key) }
@@ -120,7 +120,7 @@ struct Stamping {
                 return
             }
             let row = try rows.row(of: marks.key)
-            let change = try stamping.change(of: marks, row, shape, clocks)
+            let change = try timestamping.change(of: marks, row, shape, clocks)
             if let change, change.life.isAlive, let reason = row?.obstacle(to: change) {
                 try unsent.set(marks.all, of: key, inTable: shape.number, reason)
                 return
@@ -196,11 +196,11 @@ struct Stamping {
             guard clock.isAlive else { return nil }
             // Without a clock, the row may be as old as the table. That other members never heard
             // of it cannot be told from here, and a tombstone too many harms nobody.
-            let life = Stamp(time: time(marks.at, above: greatest), member: member)
+            let life = Timestamp(time: time(marks.at, above: greatest), member: member)
             try clocks.set(RowClock(life: life, isAlive: false), of: marks.key)
             return RowChange(
                 table: shape.name, key: marks.key,
-                life: .init(stamp: life, isAlive: false, known: known?.greatest))
+                life: .init(timestamp: life, isAlive: false, known: known?.greatest))
         }
 
         if marks.hasInsertion || marks.hasDeletion || !clock.isAlive {
@@ -209,9 +209,10 @@ struct Stamping {
                 return nil
             }
             let begun = marks.hasInsertion ? marks.insertedAt : marks.at
-            let life = Stamp(time: time(begun, above: greatest), member: member)
+            let life = Timestamp(time: time(begun, above: greatest), member: member)
             return try insertion(
-                of: row, begun: begun, .init(stamp: life, isAlive: true, known: known?.greatest),
+                of: row, begun: begun,
+                .init(timestamp: life, isAlive: true, known: known?.greatest),
                 marks, shape, clocks)
         }
 
@@ -221,18 +222,18 @@ struct Stamping {
             let numbers = group.compactMap { shape.columnNumbers[$0] }
             guard let at = numbers.compactMap({ marks.columns[$0] }).max() else { continue }
             let old = numbers.map { clock[$0] }.max() ?? clock.life
-            let stamp = Stamp(
+            let timestamp = Timestamp(
                 time: time(at, above: known == nil ? floor : old.time), member: member)
-            for number in numbers { newClock[number] = stamp }
+            for number in numbers { newClock[number] = timestamp }
             registers.append(
                 .init(
-                    columns: group, values: row.values(of: group), stamp: stamp,
+                    columns: group, values: row.values(of: group), timestamp: timestamp,
                     known: known == nil ? nil : old))
         }
         guard !registers.isEmpty else { return nil }
         try clocks.set(newClock, of: row.key)
         return RowChange(
-            table: shape.name, key: row.key, life: .init(stamp: clock.life, isAlive: true),
+            table: shape.name, key: row.key, life: .init(timestamp: clock.life, isAlive: true),
             registers: registers)
     }
 
@@ -242,16 +243,17 @@ struct Stamping {
         of row: RowReader.Row, begun: Int64, _ life: RowChange.Life, _ marks: Marks,
         _ shape: TableShape, _ clocks: ClockTable
     ) throws -> RowChange {
-        var clock = RowClock(life: life.stamp, isAlive: true)
+        var clock = RowClock(life: life.timestamp, isAlive: true)
         var registers: [RowChange.Register] = []
         for group in shape.groups {
             let numbers = group.compactMap { shape.columnNumbers[$0] }
-            var stamp = life.stamp
+            var timestamp = life.timestamp
             if let at = numbers.compactMap({ marks.columns[$0] }).max(), at > begun {
-                stamp = Stamp(time: time(at, above: life.stamp.time), member: member)
-                for number in numbers { clock[number] = stamp }
+                timestamp = Timestamp(time: time(at, above: life.timestamp.time), member: member)
+                for number in numbers { clock[number] = timestamp }
             }
-            registers.append(.init(columns: group, values: row.values(of: group), stamp: stamp))
+            registers.append(
+                .init(columns: group, values: row.values(of: group), timestamp: timestamp))
         }
         try clocks.set(clock, of: row.key)
         return RowChange(table: shape.name, key: row.key, life: life, registers: registers)

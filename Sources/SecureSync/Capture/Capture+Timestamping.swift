@@ -1,22 +1,23 @@
 package import SecureStorage
 
 extension Capture {
-    /// Turns all marks into changes with stamps, writes the clocks and removes the marks; in a
+    /// Turns all marks into changes with timestamps, writes the clocks and removes the marks; in a
     /// write transaction.
     ///
     /// A change has the values that its row has now: rows that were changed twice are one change,
-    /// and the whole is one state of the file. Each stamp is above all that it overwrites, so that
-    /// a clock that is wrong decides only between members that did not know of each other's write.
+    /// and the whole is one state of the file. Each timestamp is above all that it overwrites, so
+    /// that a clock that is wrong decides only between members that did not know of each other's
+    /// write.
     ///
     /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
     /// - Precondition: ``setMember(_:in:)`` was called for the file.
-    package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
+    package func timestamp(in db: SecureDatabaseStore) throws -> [RowChange] {
         var changes: [RowChange] = []
-        try stampMarks(of: markedShapes(in: db), in: db) { changes.append($0) }
+        try timestampMarks(of: markedShapes(in: db), in: db) { changes.append($0) }
         return changes
     }
 
-    /// The tables of which something waits for a stamp.
+    /// The tables of which something waits for a timestamp.
     func markedShapes(in db: SecureDatabaseStore) throws -> [TableShape] {
         try shapes(in: db).filter {
             // Others may have overwritten what could not travel.
@@ -28,23 +29,23 @@ extension Capture {
         }
     }
 
-    /// As ``stamp(in:)``, and hands over one change after the other: there may be more than fit in
-    /// memory.
-    func stampMarks(
+    /// As ``timestamp(in:)``, and hands over one change after the other: there may be more than fit
+    /// in memory.
+    func timestampMarks(
         of shapes: [TableShape], in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
     ) throws {
         guard !shapes.isEmpty else { return }
         guard let member = try member(in: db) else {
-            preconditionFailure("rows are stamped for a member; set it first")
+            preconditionFailure("rows are timestamped for a member; set it first")
         }
         let members = try MemberNumbers(in: db)
-        var stamping = Stamping(
+        var timestamping = Timestamping(
             member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
             clock: clock)
         for shape in shapes {
             try shape.reading {
                 let clocks = try ClockTable(of: shape, members: members, in: db)
-                try stamping.stamp(shape, clocks, in: db, emit)
+                try timestamping.timestamp(shape, clocks, in: db, emit)
                 try clocks.moveRecent(keeping: recentClockLimit)
             }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
@@ -53,6 +54,6 @@ extension Capture {
                 "UPDATE main.securestorage_sync_table SET compact_at = ? WHERE number = ?",
                 values: [Bookkeeping.compactionLimit, shape.number])
         }
-        try noteTime(stamping.last, in: db)
+        try noteTime(timestamping.last, in: db)
     }
 }

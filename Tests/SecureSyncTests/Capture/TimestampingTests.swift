@@ -4,8 +4,8 @@ import SecureSync
 import Testing
 import TestSupport
 
-/// Which stamps changes get.
-struct StampingTests {
+/// Which timestamps changes get.
+struct TimestampingTests {
     private static let schema = """
         CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b);
         INSERT INTO note VALUES ('old', 1, 1);
@@ -21,68 +21,73 @@ struct StampingTests {
     }
 
     @Test func `rows from before the installation are not captured until they change`() throws {
-        try check(file.stamped(), equals: [])
+        try check(file.timestamped(), equals: [])
         try file.run("UPDATE note SET a = 2")
-        let change = try only(try file.stamped())
-        check(change.life, equals: .init(stamp: .floor, isAlive: true))
+        let change = try only(try file.timestamped())
+        check(change.life, equals: .init(timestamp: .floor, isAlive: true))
         let register = try require(change.registers.first)
         check(change.registers.count, equals: 1)
         check(register.known == nil)
-        check(register.stamp.member, equals: file.member)
+        check(register.timestamp.member, equals: file.member)
         let clock = try require(file.clock(of: .text("old")))
         check(clock.life, equals: .floor)
-        check(clock.greatest, equals: register.stamp)
+        check(clock.greatest, equals: register.timestamp)
     }
 
-    @Test func `a stamp has the time of the write, in milliseconds`() throws {
+    @Test func `a timestamp has the time of the write, in milliseconds`() throws {
         let before = UInt64(Date().timeIntervalSince1970 * 1000)
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         let after = UInt64(Date().timeIntervalSince1970 * 1000)
-        let change = try only(try file.stamped())
-        check((before...after + 1).contains(change.life.stamp.milliseconds + 1))
+        let change = try only(try file.timestamped())
+        check((before...after + 1).contains(change.life.timestamp.milliseconds + 1))
         check(change.life.known == nil)
-        check(change.registers.allSatisfy { $0.stamp == change.life.stamp && $0.known == nil })
-        try check(file.capture.lastTime(in: file.db), equals: change.life.stamp.time)
+        check(
+            change.registers.allSatisfy { $0.timestamp == change.life.timestamp && $0.known == nil }
+        )
+        try check(file.capture.lastTime(in: file.db), equals: change.life.timestamp.time)
     }
 
-    @Test func `a clock that goes back stamps above what it overwrites, one step at a time`() throws
+    @Test func `a clock that goes back timestamps above what it overwrites, one step at a time`()
+        throws
     {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.stamped()).life.stamp
+        let born = try only(try file.timestamped()).life.timestamp
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
-        let first = try only(try file.stamped(clockOffset: -Self.year)).registers[0]
-        check(first.stamp.time, equals: born.time + 1)
+        let first = try only(try file.timestamped(clockOffset: -Self.year)).registers[0]
+        check(first.timestamp.time, equals: born.time + 1)
         check(first.known, equals: born)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
-        let second = try only(try file.stamped(clockOffset: -100 * Self.year)).registers[0]
-        check(second.stamp.time, equals: born.time + 2)
-        check(second.known, equals: first.stamp)
+        let second = try only(try file.timestamped(clockOffset: -100 * Self.year)).registers[0]
+        check(second.timestamp.time, equals: born.time + 2)
+        check(second.known, equals: first.timestamp)
         try file.run("DELETE FROM note WHERE id = 'x'")
-        let dead = try only(try file.stamped(clockOffset: -Self.year)).life
-        check(dead.stamp.time, equals: born.time + 3)
-        check(dead.known, equals: second.stamp)
+        let dead = try only(try file.timestamped(clockOffset: -Self.year)).life
+        check(dead.timestamp.time, equals: born.time + 3)
+        check(dead.known, equals: second.timestamp)
         try file.run("INSERT INTO note VALUES ('x', 4, 4)")
-        let reborn = try only(try file.stamped(clockOffset: -Self.year))
-        check(reborn.life.stamp.time, equals: born.time + 4)
-        check(reborn.life.known, equals: dead.stamp)
+        let reborn = try only(try file.timestamped(clockOffset: -Self.year))
+        check(reborn.life.timestamp.time, equals: born.time + 4)
+        check(reborn.life.known, equals: dead.timestamp)
         check(reborn.registers.count, equals: 2)
     }
 
     @Test func `a clock far ahead leaves room above`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.stamped(clockOffset: .max)).life.stamp
-        check(born.time, equals: Stamp.greatestClock)
+        let born = try only(try file.timestamped(clockOffset: .max)).life.timestamp
+        check(born.time, equals: Timestamp.greatestClock)
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
-        let next = try only(try file.stamped(clockOffset: .max)).registers[0].stamp
+        let next = try only(try file.timestamped(clockOffset: .max)).registers[0].timestamp
         check(next.time, equals: born.time + 1)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
         try check(
-            only(try file.stamped(clockOffset: .min)).registers[0].stamp.time, equals: born.time + 2
+            only(try file.timestamped(clockOffset: .min)).registers[0].timestamp.time,
+            equals: born.time + 2
         )
     }
 
-    @Test func `no stamp is above the greatest that others accept, whatever was known`() throws {
-        let remote = Stamp(time: Stamp.greatestTime, member: .numbered(9))
+    @Test func `no timestamp is above the greatest that others accept, whatever was known`() throws
+    {
+        let remote = Timestamp(time: Timestamp.greatestTime, member: .numbered(9))
         try file.write {
             let shape = try file.capture.shapes(in: file.db)[0]
             let members = try MemberNumbers(in: file.db)
@@ -90,14 +95,15 @@ struct StampingTests {
                 .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
         }
         try file.run("UPDATE note SET a = 2")
-        let changes = try file.stamped()
-        try check(only(changes).greatestStamp.time, equals: Stamp.greatestTime)
+        let changes = try file.timestamped()
+        try check(only(changes).greatestTimestamp.time, equals: Timestamp.greatestTime)
         let body = BatchBody(time: 1, schema: 0, heads: [], changes: changes, isLast: true)
         try check(BatchBody(decoding: body.encoded()), equals: body)
     }
 
-    @Test func `a stamp is above another member's with the same time, too`() throws {
-        let remote = Stamp(time: Stamp.time(milliseconds: 5_000_000_000_000), member: .numbered(9))
+    @Test func `a timestamp is above another member's with the same time, too`() throws {
+        let remote = Timestamp(
+            time: Timestamp.time(milliseconds: 5_000_000_000_000), member: .numbered(9))
         try file.write {
             let shape = try file.capture.shapes(in: file.db)[0]
             let members = try MemberNumbers(in: file.db)
@@ -105,17 +111,17 @@ struct StampingTests {
                 .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
         }
         try file.run("UPDATE note SET a = 2")
-        let register = try only(try file.stamped()).registers[0]
-        check(register.stamp, equals: Stamp(time: remote.time + 1, member: file.member))
+        let register = try only(try file.timestamped()).registers[0]
+        check(register.timestamp, equals: Timestamp(time: remote.time + 1, member: file.member))
         check(register.known, equals: remote)
-        check(register.stamp > remote)
+        check(register.timestamp > remote)
     }
 
     @Test func `each column keeps the time of its own change`() throws {
         try file.run("UPDATE note SET a = 2")
-        let a = try only(try file.stamped()).registers[0].stamp
+        let a = try only(try file.timestamped()).registers[0].timestamp
         try file.run("UPDATE note SET b = 2")
-        let b = try only(try file.stamped(clockOffset: Self.year)).registers[0].stamp
+        let b = try only(try file.timestamped(clockOffset: Self.year)).registers[0].timestamp
         let numbers = try file.capture.shapes(in: file.db)[0].columnNumbers
         let clock = try require(file.clock(of: .text("old")))
         check(clock[try require(numbers["a"])], equals: a)
@@ -134,32 +140,32 @@ struct StampingTests {
     {
         try file.run("INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET a = 2 WHERE id = 'x'")
         try file.setMarks(inserted: 1000, updated: 3000)
-        let change = try only(try file.stamped())
+        let change = try only(try file.timestamped())
         check(change.summary, equals: "+ note[x] a=2 b=1")
-        check(change.life.stamp.milliseconds, equals: 1000)
+        check(change.life.timestamp.milliseconds, equals: 1000)
         check(change.registers.map(\.columns), equals: [["a"], ["b"]])
-        check(change.registers.map(\.stamp.milliseconds), equals: [3000, 1000])
+        check(change.registers.map(\.timestamp.milliseconds), equals: [3000, 1000])
         check(change.registers.allSatisfy { $0.known == nil })
         let clock = try require(file.clock(of: .text("x")))
-        check(clock.life, equals: change.life.stamp)
-        check(Array(clock.columns.values), equals: [change.registers[0].stamp])
+        check(clock.life, equals: change.life.timestamp)
+        check(Array(clock.columns.values), equals: [change.registers[0].timestamp])
     }
 
     @Test func `what was written to a row before it was inserted again has no time`() throws {
         try file.run(
             "UPDATE note SET a = 2; DELETE FROM note; INSERT INTO note VALUES ('old', 5, 6)")
         try file.setMarks(inserted: 3000, updated: 1000)
-        let change = try only(try file.stamped())
-        check(change.registers.allSatisfy { $0.stamp == change.life.stamp })
-        check(change.life.stamp.milliseconds, equals: 3000)
+        let change = try only(try file.timestamped())
+        check(change.registers.allSatisfy { $0.timestamp == change.life.timestamp })
+        check(change.life.timestamp.milliseconds, equals: 3000)
     }
 
     @Test func `a deletion and an insertion of one key begin a new life`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.stamped()).life.stamp
+        let born = try only(try file.timestamped()).life.timestamp
         try file.run("DELETE FROM note WHERE id = 'x'; INSERT INTO note VALUES ('x', 1, 1)")
-        let reborn = try only(try file.stamped()).life
-        check(reborn.stamp > born)
+        let reborn = try only(try file.timestamped()).life
+        check(reborn.timestamp > born)
         check(reborn.known, equals: born)
     }
 
@@ -167,7 +173,7 @@ struct StampingTests {
         let file = try CapturedFile(
             "CREATE TABLE item (id PRIMARY KEY NOT NULL, a)", tables: "item")
         try file.run("INSERT INTO item VALUES (1, 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.run("DELETE FROM item; INSERT INTO item VALUES (1.0, 2)")
         try check(file.captured(), equals: ["+ item[1.0] a=2"])
     }
@@ -183,19 +189,19 @@ struct StampingTests {
         try check(file.captured(), equals: ["- note[old]"])
     }
 
-    @Test func `what has no clock is stamped above the floor`() throws {
-        let floor = Stamp.time(milliseconds: 6_000_000_000_000)
+    @Test func `what has no clock is timestamped above the floor`() throws {
+        let floor = Timestamp.time(milliseconds: 6_000_000_000_000)
         try file.write {
             try file.capture.raiseFloor(to: floor, in: file.db)
             try file.capture.raiseFloor(to: floor - 5, in: file.db)
         }
         try file.run("UPDATE note SET a = 2; INSERT INTO note VALUES ('x', 1, 1)")
-        let changes = try file.stamped()
+        let changes = try file.timestamped()
         check(changes.count, equals: 2)
-        check(changes.allSatisfy { $0.registers.allSatisfy { $0.stamp.time == floor + 1 } })
+        check(changes.allSatisfy { $0.registers.allSatisfy { $0.timestamp.time == floor + 1 } })
     }
 
-    @Test func `columns declared together are stamped together`() throws {
+    @Test func `columns declared together are timestamped together`() throws {
         let file = try CapturedFile("CREATE TABLE t (id BLOB PRIMARY KEY NOT NULL, a, b, c);") {
             $0.add("t", together: [["c", "A"]])
         }
@@ -213,19 +219,19 @@ struct StampingTests {
         try file.run("INSERT INTO t VALUES ('x', 1, 2)")
         _ = try file.captured()
         try file.run("UPDATE t SET b = 3")
-        let register = try only(try file.stamped()).registers
+        let register = try only(try file.timestamped()).registers
         check(register.map(\.columns), equals: [["a", "b"]])
         check(register.map(\.values), equals: [[.integer(1), .integer(3)]])
     }
 
     @Test func `all rows can be marked, or removed uncaptured`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        _ = try file.stamped()
+        _ = try file.timestamped()
         try file.write { try file.capture.markAllRows(in: file.db) }
         try check(file.captured(), equals: ["+ note[old] a=1 b=1", "+ note[x] a=1 b=1"])
         try file.run("UPDATE note SET a = 7")
         try file.write { try file.capture.removeAllRows(in: file.db) }
-        try check(file.stamped(), equals: [])
+        try check(file.timestamped(), equals: [])
         try check(file.db.int("SELECT count(*) FROM note"), equals: 0)
         for table in ["row", "recent"] {
             try check(file.db.int("SELECT count(*) FROM securestorage_sync_\(table)_1"), equals: 0)
@@ -243,14 +249,14 @@ struct StampingTests {
             """, tables: "list", "item")
         try file.write { try file.capture.removeAllRows(in: file.db) }
         try check(file.db.int("SELECT count(*) FROM item"), equals: 0)
-        try check(file.stamped(), equals: [])
+        try check(file.timestamped(), equals: [])
     }
 
     @Test func `what is written uncaptured is not, and capture goes on after it`() throws {
         try file.write {
             try file.capture.withoutCapturing(in: file.db) { try file.run("UPDATE note SET a = 2") }
         }
-        try check(file.stamped(), equals: [])
+        try check(file.timestamped(), equals: [])
         #expect(throws: CancellationError.self) {
             try file.write {
                 try file.capture.withoutCapturing(in: file.db) { throw CancellationError() }

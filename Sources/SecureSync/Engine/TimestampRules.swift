@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Which stamps others may give: a member that gives all that it likes would make rows that nobody
-/// can change any more, or write in another one's name.
-struct StampRules {
+/// Which timestamps others may give: a member that gives all that it likes would make rows that
+/// nobody can change any more, or write in another one's name.
+struct TimestampRules {
     /// In milliseconds, as ``Capture/mostAhead``.
     let mostAhead: UInt64
     /// The latest time that is taken, in milliseconds since 1970.
@@ -21,7 +21,7 @@ struct StampRules {
         _ transaction: LogReader.Transaction, of member: MemberID, after promise: UInt64
     ) throws {
         let greatest = transaction.changes.reduce(transaction.time) {
-            max($0, $1.greatestStamp.milliseconds)
+            max($0, $1.greatestTimestamp.milliseconds)
         }
         guard greatest <= latest else {
             let until = Double(greatest - mostAhead) / 1000
@@ -36,7 +36,7 @@ struct StampRules {
             }
             guard change.written.allSatisfy({ $0.member == member }),
                 // The birth of a row that it has edited may be of anybody.
-                change.life.stamp <= change.greatestWritten
+                change.life.timestamp <= change.greatestWritten
             else { throw SyncError.damaged(transaction.name, "a row is in another member's name") }
         }
     }
@@ -55,10 +55,10 @@ struct StampRules {
 }
 
 extension RowChange {
-    /// The stamps that its writer has given: of an edit, those of its columns.
-    fileprivate var written: [Stamp] {
-        life.isAlive && !registers.isEmpty ? registers.map(\.stamp) : [life.stamp]
+    /// The timestamps that its writer has given: of an edit, those of its columns.
+    fileprivate var written: [Timestamp] {
+        life.isAlive && !registers.isEmpty ? registers.map(\.timestamp) : [life.timestamp]
     }
 
-    fileprivate var greatestWritten: Stamp { written.max() ?? life.stamp }
+    fileprivate var greatestWritten: Timestamp { written.max() ?? life.timestamp }
 }
