@@ -145,7 +145,7 @@ struct AdversaryGroup {
     func broken(_ device: WorldDevice) throws -> String? {
         let foreign = try Self.cells(of: device).subtracting(cells)
         if let cell = foreign.first { return "nobody has written \(cell)" }
-        if let promise = try device.brokenPromise() { return promise }
+        if let lowerBound = try device.brokenPromise() { return lowerBound }
         let bulk = try device.queue.read { db in
             try db.int("SELECT count(*) FROM setting WHERE name = 'bulk'") ?? 0
         }

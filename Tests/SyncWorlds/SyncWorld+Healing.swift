@@ -39,7 +39,7 @@ extension SyncWorld {
             if isQuiet { break }
         }
         for device in devices {
-            if try device.hasFloor() { seen.insert(.floor) }
+            if try device.hasStablePoint() { seen.insert(.stablePoint) }
             for conflict in try device.hidden() { seen.insert(conflict) }
         }
         let rows = try devices.map { try $0.rows() }

@@ -40,7 +40,7 @@ struct SyncWorld {
     }
 
     enum Event: CaseIterable {
-        case snapshot, load, fork, floor, parked, conflict, anew, putBack, later
+        case snapshot, load, fork, stablePoint, heldBack, conflict, anew, putBack, later
     }
 
     struct Broken: Error, CustomStringConvertible {

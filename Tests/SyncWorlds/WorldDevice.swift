@@ -226,8 +226,8 @@ final class WorldDevice {
     }
 
     /// Whether clocks have been forgotten.
-    func hasFloor() throws -> Bool {
-        try queue.read { try Capture(SyncedTables()).floorTime(in: $0) > 0 }
+    func hasStablePoint() throws -> Bool {
+        try queue.read { try Capture(SyncedTables()).stablePointTime(in: $0) > 0 }
     }
 
     /// What the app does not see of its rows.
@@ -236,7 +236,7 @@ final class WorldDevice {
             let capture = Capture(Self.tables(version))
             var events: Set<SyncWorld.Event> = []
             if try !capture.conflicts(in: db).isEmpty { events.insert(.conflict) }
-            if try !capture.parkedRows(in: db).isEmpty { events.insert(.parked) }
+            if try !capture.heldBackRows(in: db).isEmpty { events.insert(.heldBack) }
             return events
         }
     }

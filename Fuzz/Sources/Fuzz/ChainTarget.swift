@@ -123,8 +123,8 @@ struct ChainTarget: FuzzTarget {
             return
         }
         precondition(next.count == state.count + 1, "an object has no place")
-        if next.void != state.void {
-            precondition(next.active == state.active && next.epoch == state.epoch, "void counts")
+        if next.invalid != state.invalid {
+            precondition(next.active == state.active && next.epoch == state.epoch, "invalid counts")
             return
         }
         precondition(next.epoch <= state.epoch + 1, "an epoch is missing")

@@ -26,12 +26,12 @@ enum RunningTarget {
 ///
 /// Other errors propagate and end the process.
 func allowing<R, Failure>(
-    _ type: Failure.Type, where isPromised: (Failure) -> Bool = { _ in true },
+    _ type: Failure.Type, where isBelowLowerBound: (Failure) -> Bool = { _ in true },
     _ body: () throws -> R
 ) throws -> R? {
     do {
         return try body()
-    } catch let error as Failure where isPromised(error) {
+    } catch let error as Failure where isBelowLowerBound(error) {
         return nil
     }
 }

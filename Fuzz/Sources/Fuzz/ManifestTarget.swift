@@ -52,15 +52,17 @@ struct ManifestTarget: FuzzTarget {
         for member in manifest.logs.keys {
             let next = declaration.next(
                 by: member, heads: declaration.heads, published: published,
-                promise: { member, number in
-                    manifest.logs[member]?.promises.last { $0.number <= number }?.time ?? 0
+                lowerBound: { member, number in
+                    manifest.logs[member]?.lowerBounds.last { $0.number <= number }?.time ?? 0
                 }, silent: Set(manifest.logs.keys))
             precondition(
                 (next != nil) == declaration.isOpen(member), "a closed log goes on, or an open not")
             guard let next else { continue }
-            precondition(next.floor.time >= declaration.floor.time, "the floor sinks")
             precondition(
-                next.floor.heads.cover(declaration.floor.heads), "the floor sinks in a log")
+                next.stablePoint.time >= declaration.stablePoint.time, "the stablePoint sinks")
+            precondition(
+                next.stablePoint.heads.cover(declaration.stablePoint.heads),
+                "the stablePoint sinks in a log")
             var following = manifest
             following.declaration = next
             let read = try SnapshotManifest(

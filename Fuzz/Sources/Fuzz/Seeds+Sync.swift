@@ -48,23 +48,26 @@ extension Seeds {
                 time: Timestamp.time(milliseconds: milliseconds) + counter, member: members[member])
         }
         func row(_ key: Int64, _ known: Timestamp?) -> RowChange {
-            let life = timestamp(time - 5, 0, 0)
+            let incarnation = timestamp(time - 5, 0, 0)
             return RowChange(
-                table: "note", key: [.integer(key)], life: .init(timestamp: life, isAlive: true),
-                registers: [
+                table: "note", key: [.integer(key)],
+                incarnation: .init(timestamp: incarnation, isAlive: true),
+                columnGroups: [
                     .init(
-                        columns: ["title"], values: [.text("milk")], timestamp: life, known: known),
+                        columns: ["title"], values: [.text("milk")], timestamp: incarnation,
+                        known: known),
                     .init(
                         columns: ["begins", "ends"], values: [.real(0.1), .blob(Data([1, 2]))],
-                        timestamp: known == nil ? life : timestamp(time, 7, 1), known: known),
+                        timestamp: known == nil ? incarnation : timestamp(time, 7, 1), known: known),
                 ])
         }
         let end = RowChange(
             table: "tag", key: [.text("a"), .null],
-            life: .init(timestamp: timestamp(time, 0, 1), isAlive: false, known: .floor))
+            incarnation: .init(
+                timestamp: timestamp(time, 0, 1), isAlive: false, known: .stablePoint))
         return [
             "empty": [], "insertions": [row(1, nil), row(2, nil)],
-            "updates": [row(1, .floor), row(2, timestamp(4, 0, 1)), end, end],
+            "updates": [row(1, .stablePoint), row(2, timestamp(4, 0, 1)), end, end],
         ]
     }
 
@@ -120,24 +123,24 @@ extension Seeds {
             time: time, schema: 1, declaration: .first(of: members[0]),
             logs: [
                 members[0]: .init(
-                    hash: Data(count: 32), heard: time, promises: [], published: [:])
+                    hash: Data(count: 32), heard: time, lowerBounds: [], published: [:])
             ],
             rows: .init(name: Data(count: 16), epoch: 1, parts: []))
         let later = SnapshotManifest(
             time: time, schema: 3,
             declaration: Declaration(
                 number: 9, heads: [members[0]: 5, members[1]: 2],
-                floor: Floor(heads: [members[0]: 4], time: 1000),
+                stablePoint: StablePoint(heads: [members[0]: 4], time: 1000),
                 logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
                 members[0]: .init(
                     hash: hash, heard: 77,
-                    promises: [.init(number: 4, time: 1000), .init(number: 5, time: 1200)],
+                    lowerBounds: [.init(number: 4, time: 1000), .init(number: 5, time: 1200)],
                     published: [members[1]: 2, .none: 8]),
                 members[1]: .init(
-                    hash: hash, heard: 1, promises: [.init(number: 2, time: 5)], published: [:]),
-                members[2]: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:]),
+                    hash: hash, heard: 1, lowerBounds: [.init(number: 2, time: 5)], published: [:]),
+                members[2]: .init(hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:]),
             ], rows: rows)
         return ["first": Data(first.encoded()), "later": Data(later.encoded())]
     }

@@ -21,8 +21,8 @@ enum Bookkeeping {
                 format INTEGER NOT NULL,
                 member INTEGER,
                 last INTEGER NOT NULL DEFAULT 0,
-                promised INTEGER NOT NULL DEFAULT 0,
-                floor INTEGER NOT NULL DEFAULT 0,
+                lower_bound INTEGER NOT NULL DEFAULT 0,
+                stable_point INTEGER NOT NULL DEFAULT 0,
                 read_only INTEGER NOT NULL DEFAULT 0);
             INSERT OR IGNORE INTO main.securestorage_sync_state (id, format) VALUES (1, \(format));
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_member (
@@ -60,7 +60,7 @@ enum Bookkeeping {
     /// Gives a table its number, which it keeps as long as it has the name, and its columns theirs.
     ///
     /// A column that was renamed keeps its number.
-    static func register(
+    static func columnGroup(
         _ table: String, keyCount: Int, columns: [String], formerly: [String: String],
         in db: SecureDatabaseStore
     ) throws {

@@ -11,12 +11,12 @@ extension Capture {
     ) throws {
         try setReadOnly(isReader, in: db)
         let number = try MemberNumbers(in: db).number(of: id)
-        // What another member has promised is not promised by this one: its clock may have been
+        // Another member's lower bound is not this one's: its clock may have been
         // wrong.
         try db.executeUpdate(
             """
             UPDATE main.securestorage_sync_state
-            SET promised = CASE WHEN member IS ?1 THEN promised ELSE 0 END, member = ?1
+            SET lower_bound = CASE WHEN member IS ?1 THEN lower_bound ELSE 0 END, member = ?1
             """, values: [number])
     }
 
@@ -28,9 +28,9 @@ extension Capture {
         try install(in: db)
     }
 
-    /// Forgets the floor, since the file enters another group; in a write transaction.
-    func forgetFloor(in db: SecureDatabaseStore) throws {
-        try db.executeUpdate("UPDATE main.securestorage_sync_state SET floor = 0")
+    /// Forgets the stable point, since the file enters another group; in a write transaction.
+    func forgetStablePoint(in db: SecureDatabaseStore) throws {
+        try db.executeUpdate("UPDATE main.securestorage_sync_state SET stable_point = 0")
     }
 
     /// Returns nil before ``setMember(_:in:)``.
@@ -61,36 +61,39 @@ extension Capture {
 
     /// The greatest time among clocks that were forgotten: what has no clock is timestamped above
     /// it.
-    package func floorTime(in db: SecureDatabaseStore) throws -> UInt64 {
+    package func stablePointTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
-            bitPattern: try db.int64(forQuery: "SELECT floor FROM main.securestorage_sync_state")
+            bitPattern: try db.int64(
+                forQuery: "SELECT stable_point FROM main.securestorage_sync_state")
                 ?? 0)
     }
 
-    /// Raises ``floorTime(in:)``; it never goes back.
-    package func raiseFloor(to time: UInt64, in db: SecureDatabaseStore) throws {
+    /// Raises ``stablePointTime(in:)``; it never goes back.
+    package func raiseStablePoint(to time: UInt64, in db: SecureDatabaseStore) throws {
         let time = Int64(clamping: time)
         try db.executeUpdate(
-            "UPDATE main.securestorage_sync_state SET floor = ?1 WHERE floor < ?1", values: [time])
+            "UPDATE main.securestorage_sync_state SET stable_point = ?1 WHERE stable_point < ?1",
+            values: [time])
     }
 
-    /// The time up to which this member has promised to timestamp nothing any more.
-    package func promisedTime(in db: SecureDatabaseStore) throws -> UInt64 {
+    /// The lower bound of this member's later timestamps.
+    package func lowerBound(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
-            bitPattern: try db.int64(forQuery: "SELECT promised FROM main.securestorage_sync_state")
+            bitPattern: try db.int64(
+                forQuery: "SELECT lower_bound FROM main.securestorage_sync_state")
                 ?? 0)
     }
 
-    /// Promises that all timestamps from now on are above; it never goes back.
+    /// Raises the lower bound of all timestamps from now on; it never goes back.
     ///
     /// - Parameters:
     ///   - milliseconds: Since 1970; its last fraction is included.
     ///   - db: In a write transaction.
     /// - Throws: The errors of the database.
-    package func promise(upTo milliseconds: UInt64, in db: SecureDatabaseStore) throws {
+    package func raiseLowerBound(to milliseconds: UInt64, in db: SecureDatabaseStore) throws {
         let time = Int64(clamping: Timestamp.time(milliseconds: milliseconds) | 0xffff)
         try db.executeUpdate(
-            "UPDATE main.securestorage_sync_state SET promised = ?1 WHERE promised < ?1",
+            "UPDATE main.securestorage_sync_state SET lower_bound = ?1 WHERE lower_bound < ?1",
             values: [time])
     }
 
@@ -100,9 +103,9 @@ extension Capture {
         return min(UInt64(max(time, 0)), Timestamp.greatestClock >> 16)
     }
 
-    /// This machine's time, and never before what was promised.
+    /// This machine's time, and never below the lower bound.
     package func now(in db: SecureDatabaseStore) throws -> UInt64 {
-        max(try machineTime(in: db), try promisedTime(in: db) >> 16)
+        max(try machineTime(in: db), try lowerBound(in: db) >> 16)
     }
 
     // MARK: - Rows

@@ -40,7 +40,8 @@ extension Capture {
         }
         let members = try MemberNumbers(in: db)
         var timestamping = Timestamping(
-            member: member, floor: try floorTime(in: db), promised: try promisedTime(in: db),
+            member: member, stablePoint: try stablePointTime(in: db),
+            lowerBound: try lowerBound(in: db),
             clock: clock)
         for shape in shapes {
             try shape.reading {

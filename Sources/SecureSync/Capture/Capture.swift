@@ -58,7 +58,7 @@ package struct Capture: Sendable {
             try requireNamedRows(of: reading)
             try requireSyncedReferrers(of: reading, among: readings, in: db)
             let columns = try groups(of: reading, declaration).joined()
-            try Bookkeeping.register(
+            try Bookkeeping.columnGroup(
                 reading.name, keyCount: reading.key.count, columns: columns.map { $0 },
                 formerly: try former(of: reading, declaration), in: db)
         }

@@ -44,7 +44,7 @@ package final class ClockTable {
 
     // MARK: - One row
 
-    /// Returns nil for a row that has no clock: it is unknown, or alive at the floor.
+    /// Returns nil for a row that has no clock: it is unknown, or alive at the stable point.
     ///
     /// - Throws: `SyncError.damaged` for bytes that are no clock.
     package func clock(of key: [SQLiteValue]) throws -> RowClock? {
@@ -76,7 +76,7 @@ package final class ClockTable {
         return try db.changedRowCount() == 1
     }
 
-    /// The row is alive at the floor from now on, if it exists.
+    /// The row is alive at the stable point from now on, if it exists.
     package func remove(_ key: [SQLiteValue]) throws {
         for index in deletions.indices {
             try deletions[index].prepared(in: db).executeUpdate(row: key)

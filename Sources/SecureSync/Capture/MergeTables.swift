@@ -2,9 +2,9 @@ import SecureStorage
 
 /// The tables of the file in which merging keeps what the app's tables cannot hold.
 ///
-/// - `_parked`: rows that are alive and not in their table, with the reason, and for a duplicate
-///   the key of the row that it collides with. `_parked_place`: their values in UNIQUE constraints
-///   and references, by which they are found; see ``MergedTable/Place``.
+/// - `_held_back`: rows that are alive and not in their table, with the reason, and for a duplicate
+///   the key of the row that it collides with. `_held_back_place`: their values in UNIQUE
+///   constraints and references, by which they are found; see ``MergedTable/Place``.
 /// - `_later`: states of rows in tables and columns that this file does not have yet.
 /// - `_due`: one row while what waits has to be looked at again, after an engine's start.
 /// - `_conflict`: what lost without having been seen by the winner.
@@ -12,16 +12,16 @@ enum MergeTables {
     static func create(in db: SecureDatabaseStore) throws {
         try db.executeStatements(
             """
-            CREATE TABLE IF NOT EXISTS main.securestorage_sync_parked (
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_held_back (
                 id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL,
                 row BLOB NOT NULL, standing INTEGER NOT NULL, blocker BLOB, UNIQUE (tbl, key));
-            CREATE INDEX IF NOT EXISTS main.securestorage_sync_parked_blocker
-                ON securestorage_sync_parked (tbl, blocker) WHERE blocker IS NOT NULL;
-            CREATE TABLE IF NOT EXISTS main.securestorage_sync_parked_place (
+            CREATE INDEX IF NOT EXISTS main.securestorage_sync_held_back_blocker
+                ON securestorage_sync_held_back (tbl, blocker) WHERE blocker IS NOT NULL;
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_held_back_place (
                 place TEXT NOT NULL, value BLOB NOT NULL, id INTEGER NOT NULL,
                 PRIMARY KEY (place, value, id)) WITHOUT ROWID;
-            CREATE INDEX IF NOT EXISTS main.securestorage_sync_parked_id
-                ON securestorage_sync_parked_place (id);
+            CREATE INDEX IF NOT EXISTS main.securestorage_sync_held_back_id
+                ON securestorage_sync_held_back_place (id);
             CREATE TABLE IF NOT EXISTS main.securestorage_sync_later (
                 tbl TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, state BLOB NOT NULL,
                 PRIMARY KEY (tbl, key)) WITHOUT ROWID;
@@ -39,7 +39,7 @@ enum MergeTables {
 
     /// Forgets all rows, not the conflicts.
     static func removeAllRows(in db: SecureDatabaseStore) throws {
-        for name in ["parked", "parked_place", "later"] {
+        for name in ["held_back", "held_back_place", "later"] {
             try db.executeUpdate("DELETE FROM main.securestorage_sync_\(name)")
         }
     }

@@ -1,47 +1,49 @@
-/// The timestamps of one row: when its life began or ended, and of each column that was written
-/// since.
+/// The timestamps of one row: when its incarnation began or ended, and of each column that was
+/// written since.
 package struct RowClock: Equatable, Sendable {
-    package var life: Timestamp
+    package var incarnation: Timestamp
     /// False for a deleted row, whose clock stays as its tombstone.
     package var isAlive: Bool
-    /// By the column's number, see ``TableShape/columnNumbers``; never the life's own timestamp.
+    /// By the column's number, see ``TableShape/columnNumbers``; never the incarnation's own
+    /// timestamp.
     package private(set) var columns: [Int64: Timestamp]
 
-    package init(life: Timestamp, isAlive: Bool, columns: [Int64: Timestamp] = [:]) {
-        self.life = life
+    package init(incarnation: Timestamp, isAlive: Bool, columns: [Int64: Timestamp] = [:]) {
+        self.incarnation = incarnation
         self.isAlive = isAlive
-        self.columns = columns.filter { $0.value != life }
+        self.columns = columns.filter { $0.value != incarnation }
     }
 
     /// The clock of a row that has none.
-    package static let floor = RowClock(life: .floor, isAlive: true)
+    package static let stablePoint = RowClock(incarnation: .stablePoint, isAlive: true)
 
     package subscript(column: Int64) -> Timestamp {
-        get { columns[column] ?? life }
-        set { columns[column] = newValue == life ? nil : newValue }
+        get { columns[column] ?? incarnation }
+        set { columns[column] = newValue == incarnation ? nil : newValue }
     }
 
-    package var greatest: Timestamp { columns.values.reduce(life, max) }
+    package var greatest: Timestamp { columns.values.reduce(incarnation, max) }
 }
 
 extension RowClock {
     /// The clock as bytes: 10 for an inserted row, about 7 more for each time of an edit.
     ///
-    /// A byte for the format and `isAlive`; the life's timestamp: member's number, milliseconds,
-    /// counter; then for each other timestamp: member's number, milliseconds after the life's,
-    /// counter, the number of columns that have it, their numbers. All are variable-length numbers:
-    /// 7 bits a byte, the least first. Equal clocks have equal bytes.
+    /// A byte for the format and `isAlive`; the incarnation's timestamp: member's number,
+    /// milliseconds, counter; then for each other timestamp: member's number, milliseconds after
+    /// the incarnation's, counter, the number of columns that have it, their numbers. All are
+    /// variable-length numbers: 7 bits a byte, the least first. Equal clocks have equal bytes.
     package func encoded(number: (MemberID) throws -> Int64) rethrows -> [UInt8] {
         var bytes: [UInt8] = [isAlive ? 1 : 0]
-        bytes.append(UInt64(bitPattern: try number(life.member)))
-        bytes.append(life.time >> 16)
-        bytes.append(life.time & 0xffff)
+        bytes.append(UInt64(bitPattern: try number(incarnation.member)))
+        bytes.append(incarnation.time >> 16)
+        bytes.append(incarnation.time & 0xffff)
         guard !columns.isEmpty else { return bytes }
-        let runs = Dictionary(grouping: columns.keys) { columns[$0] ?? life }
+        let runs = Dictionary(grouping: columns.keys) { columns[$0] ?? incarnation }
         for (timestamp, numbers) in runs.sorted(by: { $0.key < $1.key }) {
             bytes.append(UInt64(bitPattern: try number(timestamp.member)))
-            // Not below the life's, unless the clock comes from elsewhere: the difference wraps.
-            bytes.append((timestamp.time >> 16) &- (life.time >> 16))
+            // Not below the incarnation's, unless the clock comes from elsewhere: the difference
+            // wraps.
+            bytes.append((timestamp.time >> 16) &- (incarnation.time >> 16))
             bytes.append(timestamp.time & 0xffff)
             bytes.append(UInt64(numbers.count))
             for column in numbers.sorted() { bytes.append(UInt64(bitPattern: column)) }
@@ -55,12 +57,12 @@ extension RowClock {
     ) rethrows {
         var rest = bytes[...]
         guard let first = rest.popFirst(), first <= 1 else { return nil }
-        guard let lifeMember = rest.popNumber(), let milliseconds = rest.popNumber(),
+        guard let incarnationMember = rest.popNumber(), let milliseconds = rest.popNumber(),
             let counter = rest.popNumber(), counter <= 0xffff, milliseconds <= UInt64.max >> 16,
-            let member0 = try member(Int64(bitPattern: lifeMember))
+            let member0 = try member(Int64(bitPattern: incarnationMember))
         else { return nil }
         self.init(
-            life: Timestamp(time: milliseconds << 16 | counter, member: member0),
+            incarnation: Timestamp(time: milliseconds << 16 | counter, member: member0),
             isAlive: first == 1)
         while !rest.isEmpty {
             guard let writer = rest.popNumber(), let later = rest.popNumber(),

@@ -57,34 +57,34 @@ package struct TableShape: Equatable, Sendable {
     /// if there is none.
     package func renamed(_ change: RowChange) -> RowChange {
         guard !formerly.isEmpty,
-            change.registers.contains(where: { register in
-                register.columns.contains { formerly[$0.sqlNameKey] != nil }
+            change.columnGroups.contains(where: { columnGroup in
+                columnGroup.columns.contains { formerly[$0.sqlNameKey] != nil }
             })
         else { return change }
         var timestamps: [String: Timestamp] = [:]
-        for register in change.registers {
-            for column in register.columns where formerly[column.sqlNameKey] == nil {
-                timestamps[column.sqlNameKey] = register.timestamp
+        for columnGroup in change.columnGroups {
+            for column in columnGroup.columns where formerly[column.sqlNameKey] == nil {
+                timestamps[column.sqlNameKey] = columnGroup.timestamp
             }
         }
         var former: [String: Timestamp] = [:]
         var change = change
-        for index in change.registers.indices {
-            let register = change.registers[index]
-            guard let name = register.columns.first.flatMap({ formerly[$0.sqlNameKey] }),
-                register.columns.count == 1
+        for index in change.columnGroups.indices {
+            let columnGroup = change.columnGroups[index]
+            guard let name = columnGroup.columns.first.flatMap({ formerly[$0.sqlNameKey] }),
+                columnGroup.columns.count == 1
             else { continue }
-            if let timestamp = timestamps[name.sqlNameKey], timestamp >= register.timestamp {
-                change.registers[index].columns = []
+            if let timestamp = timestamps[name.sqlNameKey], timestamp >= columnGroup.timestamp {
+                change.columnGroups[index].columns = []
             } else {
-                change.registers[index].columns = [name]
-                former[name.sqlNameKey] = register.timestamp
+                change.columnGroups[index].columns = [name]
+                former[name.sqlNameKey] = columnGroup.timestamp
             }
         }
-        change.registers.removeAll { register in
-            register.columns.isEmpty
-                || register.columns.contains { column in
-                    former[column.sqlNameKey].map { $0 > register.timestamp } ?? false
+        change.columnGroups.removeAll { columnGroup in
+            columnGroup.columns.isEmpty
+                || columnGroup.columns.contains { column in
+                    former[column.sqlNameKey].map { $0 > columnGroup.timestamp } ?? false
                 }
         }
         return change

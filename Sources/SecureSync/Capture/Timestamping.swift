@@ -5,21 +5,21 @@ internal import SecureStorage
 struct Timestamping {
     let member: MemberID
     /// What has no clock may have been written up to this time.
-    let floor: UInt64
+    let stablePoint: UInt64
     /// All timestamps are above, whatever the clock says.
-    let promised: UInt64
+    let lowerBound: UInt64
     /// As ``Capture/clock``.
     let clock: @Sendable (Int64) -> Int64
     /// The greatest time given.
     private(set) var last: UInt64 = 0
 
     init(
-        member: MemberID, floor: UInt64, promised: UInt64 = 0,
+        member: MemberID, stablePoint: UInt64, lowerBound: UInt64 = 0,
         clock: @escaping @Sendable (Int64) -> Int64
     ) {
         self.member = member
-        self.floor = floor
-        self.promised = promised
+        self.stablePoint = stablePoint
+        self.lowerBound = lowerBound
         self.clock = clock
     }
 
@@ -78,9 +78,9 @@ struct Timestamping {
         }
     }
 
-    /// Returns the time of a mark, raised above `old` and what was promised.
+    /// Returns the time of a mark, raised above `old` and the lower bound.
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
-        let old = max(old, promised)
+        let old = max(old, lowerBound)
         let clock = Timestamp.time(milliseconds: UInt64(max(self.clock(milliseconds), 0)))
         // Others refuse a greater one. No clock gets there, but a member may have written it: then
         // the row can lose an edit, but this member's log does not stand still for ever.
@@ -121,7 +121,7 @@ struct Timestamping {
             }
             let row = try rows.row(of: marks.key)
             let change = try timestamping.change(of: marks, row, shape, clocks)
-            if let change, change.life.isAlive, let reason = row?.obstacle(to: change) {
+            if let change, change.incarnation.isAlive, let reason = row?.obstacle(to: change) {
                 try unsent.set(marks.all, of: key, inTable: shape.number, reason)
                 return
             }
@@ -184,8 +184,8 @@ struct Timestamping {
         of marks: Marks, _ row: RowReader.Row?, _ shape: TableShape, _ clocks: ClockTable
     ) throws -> RowChange? {
         let known = try clocks.clock(of: marks.key)
-        let clock = known ?? .floor
-        let greatest = known == nil ? floor : clock.greatest.time
+        let clock = known ?? .stablePoint
+        let greatest = known == nil ? stablePoint : clock.greatest.time
 
         guard let row else {
             // A row that is gone without a mark of its end was removed uncaptured, by a migration.
@@ -196,11 +196,11 @@ struct Timestamping {
             guard clock.isAlive else { return nil }
             // Without a clock, the row may be as old as the table. That other members never heard
             // of it cannot be told from here, and a tombstone too many harms nobody.
-            let life = Timestamp(time: time(marks.at, above: greatest), member: member)
-            try clocks.set(RowClock(life: life, isAlive: false), of: marks.key)
+            let incarnation = Timestamp(time: time(marks.at, above: greatest), member: member)
+            try clocks.set(RowClock(incarnation: incarnation, isAlive: false), of: marks.key)
             return RowChange(
                 table: shape.name, key: marks.key,
-                life: .init(timestamp: life, isAlive: false, known: known?.greatest))
+                incarnation: .init(timestamp: incarnation, isAlive: false, known: known?.greatest))
         }
 
         if marks.hasInsertion || marks.hasDeletion || !clock.isAlive {
@@ -209,53 +209,56 @@ struct Timestamping {
                 return nil
             }
             let begun = marks.hasInsertion ? marks.insertedAt : marks.at
-            let life = Timestamp(time: time(begun, above: greatest), member: member)
+            let incarnation = Timestamp(time: time(begun, above: greatest), member: member)
             return try insertion(
                 of: row, begun: begun,
-                .init(timestamp: life, isAlive: true, known: known?.greatest),
+                .init(timestamp: incarnation, isAlive: true, known: known?.greatest),
                 marks, shape, clocks)
         }
 
         var newClock = clock
-        var registers: [RowChange.Register] = []
+        var columnGroups: [RowChange.ColumnGroup] = []
         for group in shape.groups {
             let numbers = group.compactMap { shape.columnNumbers[$0] }
             guard let at = numbers.compactMap({ marks.columns[$0] }).max() else { continue }
-            let old = numbers.map { clock[$0] }.max() ?? clock.life
+            let old = numbers.map { clock[$0] }.max() ?? clock.incarnation
             let timestamp = Timestamp(
-                time: time(at, above: known == nil ? floor : old.time), member: member)
+                time: time(at, above: known == nil ? stablePoint : old.time), member: member)
             for number in numbers { newClock[number] = timestamp }
-            registers.append(
+            columnGroups.append(
                 .init(
                     columns: group, values: row.values(of: group), timestamp: timestamp,
                     known: known == nil ? nil : old))
         }
-        guard !registers.isEmpty else { return nil }
+        guard !columnGroups.isEmpty else { return nil }
         try clocks.set(newClock, of: row.key)
         return RowChange(
-            table: shape.name, key: row.key, life: .init(timestamp: clock.life, isAlive: true),
-            registers: registers)
+            table: shape.name, key: row.key,
+            incarnation: .init(timestamp: clock.incarnation, isAlive: true),
+            columnGroups: columnGroups)
     }
 
-    /// A new life with the time of its insertion, and of each column that was written since the
-    /// time of that: whether this member has synced in between makes no difference.
+    /// A new incarnation with the time of its insertion, and of each column that was written since
+    /// the time of that: whether this member has synced in between makes no difference.
     private mutating func insertion(
-        of row: RowReader.Row, begun: Int64, _ life: RowChange.Life, _ marks: Marks,
+        of row: RowReader.Row, begun: Int64, _ incarnation: RowChange.Incarnation, _ marks: Marks,
         _ shape: TableShape, _ clocks: ClockTable
     ) throws -> RowChange {
-        var clock = RowClock(life: life.timestamp, isAlive: true)
-        var registers: [RowChange.Register] = []
+        var clock = RowClock(incarnation: incarnation.timestamp, isAlive: true)
+        var columnGroups: [RowChange.ColumnGroup] = []
         for group in shape.groups {
             let numbers = group.compactMap { shape.columnNumbers[$0] }
-            var timestamp = life.timestamp
+            var timestamp = incarnation.timestamp
             if let at = numbers.compactMap({ marks.columns[$0] }).max(), at > begun {
-                timestamp = Timestamp(time: time(at, above: life.timestamp.time), member: member)
+                timestamp = Timestamp(
+                    time: time(at, above: incarnation.timestamp.time), member: member)
                 for number in numbers { clock[number] = timestamp }
             }
-            registers.append(
+            columnGroups.append(
                 .init(columns: group, values: row.values(of: group), timestamp: timestamp))
         }
         try clocks.set(clock, of: row.key)
-        return RowChange(table: shape.name, key: row.key, life: life, registers: registers)
+        return RowChange(
+            table: shape.name, key: row.key, incarnation: incarnation, columnGroups: columnGroups)
     }
 }

@@ -5,14 +5,14 @@ internal import SecureStorage
 ///
 /// A file that was put back or copied may have unsent writes. Those that were there before, the
 /// other file has sent since: the group knows them, and what others have made of them. Sent again,
-/// they would seem to be new, as soon as the floor covers them.
+/// they would seem to be new, as soon as the stable point covers them.
 struct CopiedWrites {
     private var rows: [RowPlace: Sent] = [:]
     /// Where the store has those batches no more: until when they say what was written, in
     /// milliseconds since 1970.
     private var time: UInt64 = 0
     private struct Sent {
-        var life: UInt64 = 0
+        var incarnation: UInt64 = 0
         var isAlive = true
         var columns: [String: (time: UInt64, value: SQLiteValue)] = [:]
     }
@@ -22,13 +22,13 @@ struct CopiedWrites {
 
     private mutating func add(_ change: RowChange) {
         var sent = rows[RowPlace(change)] ?? Sent()
-        // An edit whose row's life the floor covers does not say when that began.
-        (sent.life, sent.isAlive) = (
-            max(sent.life, change.life.timestamp.time), change.life.isAlive
+        // An edit whose row's incarnation the stable point covers does not say when that began.
+        (sent.incarnation, sent.isAlive) = (
+            max(sent.incarnation, change.incarnation.timestamp.time), change.incarnation.isAlive
         )
-        for register in change.registers {
-            for (column, value) in zip(register.columns, register.values) {
-                sent.columns[column.sqlNameKey] = (register.timestamp.time, value)
+        for columnGroup in change.columnGroups {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
+                sent.columns[column.sqlNameKey] = (columnGroup.timestamp.time, value)
             }
         }
         rows[RowPlace(change)] = sent
@@ -42,45 +42,46 @@ struct CopiedWrites {
             else { return (change, nil) }
             return (nil, change)
         }
-        guard change.life.isAlive else {
-            return (change.life.timestamp.time > sent.life ? change : nil, nil)
+        guard change.incarnation.isAlive else {
+            return (change.incarnation.timestamp.time > sent.incarnation ? change : nil, nil)
         }
         // Begun after the copying, without knowing the row that the other file has edited or ended;
         // also if it was edited since.
-        if change.life.timestamp.time > sent.life { return (change, nil) }
+        if change.incarnation.timestamp.time > sent.incarnation { return (change, nil) }
         var (own, lost) = (change, change)
-        lost.registers = []
+        lost.columnGroups = []
         guard sent.isAlive else {
             // The row has ended: what was written here since is no row of its own.
-            lost.registers = change.registers.filter { $0.timestamp.time > sent.life }
-            return (nil, lost.registers.isEmpty ? nil : lost)
+            lost.columnGroups = change.columnGroups.filter { $0.timestamp.time > sent.incarnation }
+            return (nil, lost.columnGroups.isEmpty ? nil : lost)
         }
-        own.registers = change.registers.compactMap { register in
-            var (isSent, isSame, register) = (true, true, register)
-            for (column, value) in zip(register.columns, register.values) {
+        own.columnGroups = change.columnGroups.compactMap { columnGroup in
+            var (isSent, isSame, columnGroup) = (true, true, columnGroup)
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
                 guard let (time, sentValue) = sent.columns[column.sqlNameKey] else {
                     // A migration has added the column since, to a row that was sent.
-                    guard register.timestamp.time <= sent.life else { return register }
+                    guard columnGroup.timestamp.time <= sent.incarnation else { return columnGroup }
                     continue
                 }
-                guard register.timestamp.time <= time else { return register }
+                guard columnGroup.timestamp.time <= time else { return columnGroup }
                 let isEqual = value.isIdentical(to: sentValue)
                 isSame = isSame && isEqual
-                isSent = isSent && (register.timestamp.time < time || isEqual)
+                isSent = isSent && (columnGroup.timestamp.time < time || isEqual)
             }
             // By a clock that is behind, what was written here later may seem to be older.
-            if isSent, !isSame { lost.registers.append(register) }
+            if isSent, !isSame { lost.columnGroups.append(columnGroup) }
             // By a clock that is behind, a write after the copying has the time of one before it.
-            if !isSent { register.timestamp.time += 1 }
-            return isSent ? nil : register
+            if !isSent { columnGroup.timestamp.time += 1 }
+            return isSent ? nil : columnGroup
         }
-        if sent.isAlive, sent.life >= change.life.timestamp.time {
+        if sent.isAlive, sent.incarnation >= change.incarnation.timestamp.time {
             // An edit of the row that was sent.
-            for index in own.registers.indices {
-                own.registers[index].known = own.registers[index].known ?? change.life.timestamp
+            for index in own.columnGroups.indices {
+                own.columnGroups[index].known =
+                    own.columnGroups[index].known ?? change.incarnation.timestamp
             }
         }
-        return (own.registers.isEmpty ? nil : own, lost.registers.isEmpty ? nil : lost)
+        return (own.columnGroups.isEmpty ? nil : own, lost.columnGroups.isEmpty ? nil : lost)
     }
 }
 
@@ -107,8 +108,8 @@ extension CopiedWrites {
                 let (_, body) = try? LogReader.open(bytes, name, keys, after: nil)
             else {
                 // Snapshots have the times of some of the batches that they contain.
-                let promises = snapshot.manifest.logs[sent.member]?.promises ?? []
-                time = promises.first { $0.number >= number }?.time ?? 0
+                let lowerBounds = snapshot.manifest.logs[sent.member]?.lowerBounds ?? []
+                time = lowerBounds.first { $0.number >= number }?.time ?? 0
                 return
             }
             body.changes.forEach { add($0) }

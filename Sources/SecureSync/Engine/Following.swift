@@ -36,8 +36,10 @@ extension RowChange {
     /// A row that others know: who has edited it since its birth knew that.
     fileprivate var withKnownBirth: RowChange {
         var change = self
-        for index in registers.indices where registers[index].timestamp > life.timestamp {
-            change.registers[index].known = life.timestamp > .floor ? life.timestamp : nil
+        for index in columnGroups.indices
+        where columnGroups[index].timestamp > incarnation.timestamp {
+            change.columnGroups[index].known =
+                incarnation.timestamp > .stablePoint ? incarnation.timestamp : nil
         }
         return change
     }
@@ -53,8 +55,8 @@ extension SnapshotLoading {
         guard var place = try journal.place() else { throw SyncError.notAMember }
         _ = try capture.timestampAndSettle(in: db)
         // What of this member's own writes the snapshot's writer did not know, and lost, is news.
-        let known = try journal.promise(
-            of: place.member, journal.mention(by: [snapshot.writer], of: place.member))
+        let known = try journal.lowerBound(
+            of: place.member, journal.acknowledgement(by: [snapshot.writer], of: place.member))
         let pending = try journal.takePending()
         try journal.goOn()
         try journal.setChain(chain)
@@ -62,9 +64,9 @@ extension SnapshotLoading {
         place.published = 0
         try journal.setPlace(place)
         try journal.joinLogs(of: snapshot.manifest)
-        let floor = snapshot.manifest.declaration.floor
-        try capture.forget(through: floor, in: db)
-        var rest = ChangedRows(try capture.clockedRows(in: db).map(floor.reduced))
+        let stablePoint = snapshot.manifest.declaration.stablePoint
+        try capture.forget(through: stablePoint, in: db)
+        var rest = ChangedRows(try capture.clockedRows(in: db).map(stablePoint.reduced))
         let last = Timestamp.time(milliseconds: known) | 0xffff
         try read(snapshot, files, in: db) { changes in
             for change in changes { rest.remove(change) }
@@ -92,12 +94,13 @@ private struct ChangedRows {
         }
     }
 
-    /// Forgets what the snapshot's row has too; a row that was born since the floor is sent whole.
+    /// Forgets what the snapshot's row has too; a row that was born since the stable point is sent
+    /// whole.
     mutating func remove(_ change: RowChange) {
         let place = RowPlace(change)
-        guard var row = rows[place], row.life == change.life else { return }
-        let others = row.registers.filter { !change.registers.contains($0) }
-        if row.life.timestamp == .floor { row.registers = others }
+        guard var row = rows[place], row.incarnation == change.incarnation else { return }
+        let others = row.columnGroups.filter { !change.columnGroups.contains($0) }
+        if row.incarnation.timestamp == .stablePoint { row.columnGroups = others }
         rows[place] = others.isEmpty ? nil : row
     }
 

@@ -28,17 +28,18 @@ extension Inbox {
             guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
             try rules.check(
                 next, of: member,
-                after: journal.promise(of: member, before.number, isReadHere: true))
+                after: journal.lowerBound(of: member, before.number, isReadHere: true))
             try Outbox.seal(keys, capture, in: db)
-            let floor = try journal.adopted()?.manifest.declaration.floor ?? Floor()
-            let report = try capture.apply(next.changes.map(floor.reduced), in: db)
+            let stablePoint =
+                try journal.adopted()?.manifest.declaration.stablePoint ?? StablePoint()
+            let report = try capture.apply(next.changes.map(stablePoint.reduced), in: db)
             for batch in next.batches {
                 try journal.setHead(
-                    batch.head, time: batch.time, promise: batch.promise, size: batch.size)
+                    batch.head, time: batch.time, lowerBound: batch.lowerBound, size: batch.size)
             }
             try journal.setHeard(member, at: next.time, epoch: next.epoch)
             for head in next.heads {
-                try journal.setMention(by: member, of: head.member, head.number)
+                try journal.setAcknowledgement(by: member, of: head.member, head.number)
             }
             return report.written
         }
@@ -70,12 +71,12 @@ extension Inbox {
         for (head, (number, hash)) in zip(transaction.heads, applied) {
             if head.member == .none {
                 if let adopted, adopted.number == head.number,
-                    adopted.hash.prefix(LogHead.mentionCount) != head.hash
+                    adopted.hash.prefix(LogHead.shortHashCount) != head.hash
                 {
                     throw SyncError.damaged(
                         transaction.name, "it has seen another snapshot than the store shows")
                 }
-                // Its timestamps are to be understood with that snapshot's floor.
+                // Its timestamps are to be understood with that snapshot's stable point.
                 if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
                 {
                     isReady = false
@@ -90,7 +91,7 @@ extension Inbox {
                 // A member that counts has applied it, so it counts for all.
                 if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }
                 isReady = false
-            } else if let hash, hash != head.hash.prefix(LogHead.mentionCount) {
+            } else if let hash, hash != head.hash.prefix(LogHead.shortHashCount) {
                 if head.member == keys.member { throw OtherCopy() }
                 throw SyncError.damaged(
                     transaction.name, "it has seen another batch than the store shows")

@@ -16,12 +16,13 @@ extension Inbox {
                 let others = (keys.removed[member] == nil ? open : Set(keys.writers))
                     .filter { $0 != member }
                 return (
-                    try journal.head(of: member), try journal.mention(by: others, of: member)
+                    try journal.head(of: member),
+                    try journal.acknowledgement(by: others, of: member)
                 )
             }
         }
-        for (head, mention) in found {
-            limits[head.member] = limit(of: head.member, declaration, mention)
+        for (head, acknowledgement) in found {
+            limits[head.member] = limit(of: head.member, declaration, acknowledgement)
             guard logs[head.member] == nil else { continue }
             logs[head.member] = LogReader(head, store, keys)
             try await listLog(head.member)
@@ -63,13 +64,13 @@ extension Inbox {
     ///
     /// What a member has applied of one that is closed for its silence counts for all.
     private func limit(
-        of member: MemberID, _ declaration: Declaration, _ mention: UInt64
+        of member: MemberID, _ declaration: Declaration, _ acknowledgement: UInt64
     ) -> UInt64? {
         // What others have applied without knowing of a removal does not count.
         if let last = keys.removed[member] { return last.number }
         if let closed = declaration.closed[member] { return closed }
         guard declaration.logs[member]?.closing != nil else { return nil }
-        return max(declaration.heads[member, default: 0], mention, limits[member] ?? 0)
+        return max(declaration.heads[member, default: 0], acknowledgement, limits[member] ?? 0)
     }
 
     /// Finds out whether another copy of this file has gone on writing.

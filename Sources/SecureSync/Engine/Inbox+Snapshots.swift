@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-// Which snapshots there are, and whose floor counts here.
+// Which snapshots there are, and whose stable point counts here.
 extension Inbox {
     mutating func findSnapshots() async throws {
         let reader = SnapshotStore(store: store, keys: keys)
@@ -23,7 +23,8 @@ extension Inbox {
         if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
     }
 
-    /// Lets the next snapshot's floor count, if all that the snapshot contains is applied here.
+    /// Lets the next snapshot's stable point count, if all that the snapshot contains is applied
+    /// here.
     ///
     /// One that contradicts what is known here is not adopted, nor any after it: whoever has signed
     /// it has to be removed. The logs go on.
@@ -43,8 +44,8 @@ extension Inbox {
         guard let found = try await reader.read(number) else {
             // Void; or removed since it was listed, and batches that this file needs with it.
             let name = SyncNames.snapshot(group: keys.group, number: number)
-            let isVoid = keys.void.contains(name)
-            if !isVoid, try await store.read(name) == nil { try await findSnapshots() }
+            let isInvalid = keys.invalid.contains(name)
+            if !isInvalid, try await store.read(name) == nil { try await findSnapshots() }
             snapshots.removeAll { $0 <= number }
             return true
         }
@@ -84,7 +85,7 @@ extension Inbox {
                 throw SyncError.damaged(name, objection)
             }
             try Outbox.seal(keys, capture, in: db)
-            try capture.forget(through: declaration.floor, in: db)
+            try capture.forget(through: declaration.stablePoint, in: db)
             try journal.setAdopted(next)
             return true
         }
@@ -137,6 +138,6 @@ extension SyncJournal {
         }
         return before.objection(
             to: declaration, by: next.writer, published: try published(),
-            promise: { (try? greatestPromise(of: $0, $1)) ?? 0 })
+            lowerBound: { (try? greatestLowerBound(of: $0, $1)) ?? 0 })
     }
 }

@@ -16,14 +16,14 @@ struct Inbox {
     /// The last batch that counts of each member whose log is at its end, as far as applied batches
     /// have said.
     var limits: [MemberID: UInt64] = [:]
-    /// The snapshot whose floor counts in this file.
+    /// The snapshot whose stable point counts in this file.
     var adopted: AdoptedSnapshot?
     /// The numbers of those after it.
     var snapshots: [UInt64] = []
     /// The last number that the store has listed.
     var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
-    var covered: Floor.Heads = [:]
+    var covered: StablePoint.Heads = [:]
     /// Whether the next snapshot is not adopted, since it is wrong.
     var isHalted = false
     /// Which timestamps others may give now.

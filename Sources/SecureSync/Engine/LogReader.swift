@@ -36,7 +36,7 @@ struct LogReader {
     struct Batch: Sendable {
         var head: LogHead
         var time: UInt64
-        var promise: UInt64
+        var lowerBound: UInt64
         var size: Int
     }
 
@@ -107,7 +107,8 @@ struct LogReader {
             previous = LogHead(member: member, number: place.number, hash: batch.hash)
             batches.append(
                 Batch(
-                    head: previous, time: body.time, promise: body.promise, size: bytes.count))
+                    head: previous, time: body.time, lowerBound: body.lowerBound, size: bytes.count)
+            )
             if let whole = try Self.reading(name, { try assembly.add(body) }) {
                 next = Transaction(
                     heads: whole.heads, changes: TransactionParts.joined(whole.changes),

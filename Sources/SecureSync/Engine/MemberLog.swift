@@ -52,10 +52,10 @@ struct MemberLog: Sendable {
         var found = Found.nothing
         for attempt in place.tries {
             let name = name(place.number, attempt)
-            if !keys.void.contains(name) {
+            if !keys.invalid.contains(name) {
                 guard let bytes = try await store.read(name) else { continue }
                 if isSigned(bytes, place.number) { return .batch(bytes, name: name) }
-                keys.void.insert(name, size: bytes.count)
+                keys.invalid.insert(name, size: bytes.count)
             }
             found = .other(name: name)
         }

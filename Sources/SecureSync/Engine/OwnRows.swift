@@ -23,32 +23,33 @@ struct OwnRows {
         guard let index = places[place] else {
             places[place] = changes.count
             changes.append(change)
-            births[place] = [change.life.timestamp]
+            births[place] = [change.incarnation.timestamp]
             return
         }
         let former = changes[index]
         let isInsertion = Self.isInsertion(former)
         // What was in the file before has lost to a row of the group, and is listed.
-        let isGroups = groupWins && isInsertion && !isOwn(change.life.timestamp, of: change)
-        // While a log waits to begin, the file may show an older life of the row than its own.
+        let isGroups = groupWins && isInsertion && !isOwn(change.incarnation.timestamp, of: change)
+        // While a log waits to begin, the file may show an older incarnation of the row than its
+        // own.
         let isEdit =
-            change.life.isAlive && former.life.isAlive
-            && change.life.timestamp <= former.life.timestamp
+            change.incarnation.isAlive && former.incarnation.isAlive
+            && change.incarnation.timestamp <= former.incarnation.timestamp
         guard isEdit, !isGroups else {
-            if isGroups || change.life.timestamp >= former.life.timestamp {
+            if isGroups || change.incarnation.timestamp >= former.incarnation.timestamp {
                 changes[index] = change
-                births[place] = [change.life.timestamp]
+                births[place] = [change.incarnation.timestamp]
             }
             return
         }
-        let isSame = change.life.timestamp == former.life.timestamp
-        for register in change.registers where isSame || register.timestamp > former.life.timestamp
-        {
-            changes[index].put(register)
+        let isSame = change.incarnation.timestamp == former.incarnation.timestamp
+        for columnGroup in change.columnGroups
+        where isSame || columnGroup.timestamp > former.incarnation.timestamp {
+            changes[index].put(columnGroup)
         }
         if isInsertion {
-            for register in changes[index].registers.indices {
-                changes[index].registers[register].known = nil
+            for columnGroup in changes[index].columnGroups.indices {
+                changes[index].columnGroups[columnGroup].known = nil
             }
         }
     }
@@ -59,12 +60,12 @@ struct OwnRows {
     }
 
     /// An edit has a column with another timestamp, written in knowledge of the row unless that is
-    /// below the floor; a row of a key alone is only ever inserted.
+    /// below the stable point; a row of a key alone is only ever inserted.
     static func isInsertion(_ change: RowChange) -> Bool {
-        change.life.isAlive
-            && change.registers.allSatisfy {
-                $0.timestamp == change.life.timestamp
-                    || $0.known == nil && change.life.timestamp > .floor
+        change.incarnation.isAlive
+            && change.columnGroups.allSatisfy {
+                $0.timestamp == change.incarnation.timestamp
+                    || $0.known == nil && change.incarnation.timestamp > .stablePoint
             }
     }
 
@@ -73,9 +74,12 @@ struct OwnRows {
     /// The row as an insertion of another time.
     static func begun(_ change: RowChange, at timestamp: Timestamp) -> RowChange {
         var change = change
-        change.life = .init(timestamp: timestamp, isAlive: true, known: change.life.known)
-        for index in change.registers.indices {
-            (change.registers[index].timestamp, change.registers[index].known) = (timestamp, nil)
+        change.incarnation = .init(
+            timestamp: timestamp, isAlive: true, known: change.incarnation.known)
+        for index in change.columnGroups.indices {
+            (change.columnGroups[index].timestamp, change.columnGroups[index].known) = (
+                timestamp, nil
+            )
         }
         return change
     }
@@ -86,36 +90,36 @@ extension RowChange {
     /// before both.
     ///
     /// Not by equal groups of columns: a migration or a new declaration may have changed them.
-    fileprivate mutating func put(_ register: Register) {
-        var register = register
-        var (kept, place): ([Register], Int?) = ([], nil)
-        for former in registers {
-            let rest = former.without(register)
+    fileprivate mutating func put(_ columnGroup: ColumnGroup) {
+        var columnGroup = columnGroup
+        var (kept, place): ([ColumnGroup], Int?) = ([], nil)
+        for former in columnGroups {
+            let rest = former.without(columnGroup)
             if rest.columns.count == former.columns.count {
                 kept.append(former)
                 continue
             }
-            if former.timestamp > register.timestamp {
-                register = register.without(former)
+            if former.timestamp > columnGroup.timestamp {
+                columnGroup = columnGroup.without(former)
                 kept.append(former)
                 continue
             }
             // Of several, the least: what is above it was not known to all of them.
             if place == nil {
-                (register.known, place) = (former.known, kept.count)
+                (columnGroup.known, place) = (former.known, kept.count)
             } else {
-                register.known = former.known.flatMap { known in
-                    register.known.map { min($0, known) }
+                columnGroup.known = former.known.flatMap { known in
+                    columnGroup.known.map { min($0, known) }
                 }
             }
             if !rest.columns.isEmpty { kept.append(rest) }
         }
-        if !register.columns.isEmpty { kept.insert(register, at: place ?? kept.count) }
-        registers = kept
+        if !columnGroup.columns.isEmpty { kept.insert(columnGroup, at: place ?? kept.count) }
+        columnGroups = kept
     }
 }
 
-extension RowChange.Register {
+extension RowChange.ColumnGroup {
     /// What is left without the columns of another one.
     fileprivate func without(_ other: Self) -> Self {
         let names = Set(other.columns.map(\.sqlNameKey))

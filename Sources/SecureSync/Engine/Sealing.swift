@@ -41,13 +41,13 @@ struct Sealing {
         guard count > 0 || isNeeded else { return 0 }
         try hold(splitting.part)
         // What waits was written before, as the rest of this may have been.
-        try seal(held ?? [], isLast: true, promises: !journal.hasPending())
+        try seal(held ?? [], isLast: true, hasLowerBound: !journal.hasPending())
         let now = try capture.now(in: journal.db)
         for head in heads ?? [] {
-            try journal.setMention(by: place.member, of: head.member, head.number)
+            try journal.setAcknowledgement(by: place.member, of: head.member, head.number)
         }
         // What is timestamped from now on is later than what the last batch says of its time.
-        try capture.promise(upTo: now, in: journal.db)
+        try capture.raiseLowerBound(to: now, in: journal.db)
         place.published = try capture.machineTime(in: journal.db)
         try journal.setPlace(place)
         return count
@@ -64,13 +64,13 @@ struct Sealing {
     }
 
     private mutating func seal(
-        _ changes: [RowChange], isLast: Bool, promises: Bool = false
+        _ changes: [RowChange], isLast: Bool, hasLowerBound: Bool = false
     ) throws {
         let told = try heads == nil ? journal.headsToTell(by: place.member) : []
         heads = heads ?? told
         let body = BatchBody(
             time: try capture.now(in: journal.db), schema: try journal.schemaNumber(), heads: told,
-            changes: changes, isLast: isLast, promises: promises)
+            changes: changes, isLast: isLast, hasLowerBound: hasLowerBound)
         try append(body)
     }
 
@@ -85,7 +85,7 @@ struct Sealing {
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
         try journal.setHead(
             LogHead(member: place.member, number: header.number, hash: batch.hash),
-            time: body.time, promise: body.promise, size: batch.bytes.count)
+            time: body.time, lowerBound: body.lowerBound, size: batch.bytes.count)
     }
 }
 
@@ -93,10 +93,10 @@ extension SyncJournal {
     /// What this member has applied of other logs, as far as its batches have not said it yet.
     fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
         var told = try heads().filter { $0.member != member }
-        // The last snapshot whose floor counts here, as if it were a log of nobody.
+        // The last snapshot whose stable point counts here, as if it were a log of nobody.
         if let adopted = try adopted() {
             told.append(LogHead(member: .none, number: adopted.number, hash: adopted.hash))
         }
-        return try told.filter { try $0.number > mention(by: member, of: $0.member) }
+        return try told.filter { try $0.number > acknowledgement(by: member, of: $0.member) }
     }
 }

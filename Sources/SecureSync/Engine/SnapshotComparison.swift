@@ -13,7 +13,7 @@ struct SnapshotComparison: Sendable {
     private let tables: [String: TableShape]
     /// Up to which time all that a member has timestamped is in the snapshot, in milliseconds since
     /// 1970.
-    private let promises: [MemberID: UInt64]
+    private let lowerBounds: [MemberID: UInt64]
     /// Those rows of the snapshot that were not met in the file yet.
     private var rows: [Int: Row] = [:]
     private var shapes: [[String]] = []
@@ -22,7 +22,7 @@ struct SnapshotComparison: Sendable {
     private(set) var (count, table) = (0, "")
 
     private enum Row {
-        /// Nothing of it was written since the floor: the columns, and a hash of each value.
+        /// Nothing of it was written since the stable point: the columns, and a hash of each value.
         case settled(shape: Int, [Int], table: String)
         case written(RowChange)
     }
@@ -36,61 +36,65 @@ struct SnapshotComparison: Sendable {
             try capture.shapes(in: db).map { ($0.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         let journal = SyncJournal(db)
         let written = manifest.declaration.heads.filter { keys.writesAlone($0.key) }
-        promises = Dictionary(
+        lowerBounds = Dictionary(
             uniqueKeysWithValues: try written.map {
-                ($0.key, try journal.promise(of: $0.key, $0.value))
+                ($0.key, try journal.lowerBound(of: $0.key, $0.value))
             })
     }
 
     /// Takes rows of the snapshot.
     mutating func add(_ changes: [RowChange]) {
-        let floor = manifest.declaration.floor
+        let stablePoint = manifest.declaration.stablePoint
         for change in changes {
             // Of a table that this version of the app does not sync, the file has no rows.
             guard let table = tables[change.table.sqlNameKey] else { continue }
-            let change = table.renamed(floor.reduced(change))
+            let change = table.renamed(stablePoint.reduced(change))
             // That the row has ended is known to all, and was forgotten.
-            guard change.life.isAlive || change.life.timestamp > .floor else { continue }
+            guard change.incarnation.isAlive || change.incarnation.timestamp > .stablePoint else {
+                continue
+            }
             if Self.mayExpire(change) { continue }
             rows[Self.hash(of: RowPlace(change))] =
-                change.greatestTimestamp == .floor ? settled(change) : .written(change)
+                change.greatestTimestamp == .stablePoint ? settled(change) : .written(change)
         }
     }
 
     private mutating func settled(_ change: RowChange) -> Row {
-        let columns = change.registers.flatMap { $0.columns.map(\.sqlNameKey) }
+        let columns = change.columnGroups.flatMap { $0.columns.map(\.sqlNameKey) }
         let shape = numbers[columns] ?? shapes.count
         if shape == shapes.count {
             shapes.append(columns)
             numbers[columns] = shape
         }
         return .settled(
-            shape: shape, change.registers.flatMap { $0.values.map(Self.hash) },
+            shape: shape, change.columnGroups.flatMap { $0.values.map(Self.hash) },
             table: change.table)
     }
 
     /// Compares all that were taken with the rows of the file, of which nothing may wait for a
     /// timestamp.
     mutating func compare(_ capture: Capture, in db: SecureDatabaseStore) throws {
-        let floor = manifest.declaration.floor
+        let stablePoint = manifest.declaration.stablePoint
         try capture.eachRow(in: db) { change in
-            let own = floor.reduced(change)
+            let own = stablePoint.reduced(change)
             switch rows.removeValue(forKey: Self.hash(of: RowPlace(own))) {
             case nil:
-                if own.life.isAlive, isContained(own.life.timestamp), !Self.mayExpire(own) {
+                if own.incarnation.isAlive, isContained(own.incarnation.timestamp),
+                    !Self.mayExpire(own)
+                {
                     note(own.table)
                 }
             case .settled(let shape, let hashes, let table):
                 // What was written since has a timestamp.
-                guard own.life.timestamp == .floor else { return }
-                if !own.life.isAlive || differs(own, shapes[shape], hashes) { note(table) }
+                guard own.incarnation.timestamp == .stablePoint else { return }
+                if !own.incarnation.isAlive || differs(own, shapes[shape], hashes) { note(table) }
             case .written(let theirs): if isOther(own, than: theirs) { note(own.table) }
             }
         }
         for row in rows.values {
             switch row {
             case .settled(_, _, let table): note(table)
-            case .written(let change): if change.life.isAlive { note(change.table) }
+            case .written(let change): if change.incarnation.isAlive { note(change.table) }
             }
         }
         rows = [:]
@@ -99,19 +103,19 @@ struct SnapshotComparison: Sendable {
     /// Whether it is a value that leaves each file at another time.
     private static func mayExpire(_ change: RowChange) -> Bool {
         guard KeyValueStoreName.store(ofTable: change.table) != nil else { return false }
-        return change.registers.contains { register in
-            zip(register.columns, register.values).contains { $0 == "expires" && $1 != .null }
+        return change.columnGroups.contains { columnGroup in
+            zip(columnGroup.columns, columnGroup.values).contains { $0 == "expires" && $1 != .null }
         }
     }
 
     private func isContained(_ timestamp: Timestamp) -> Bool {
-        timestamp == .floor || timestamp.milliseconds <= promises[timestamp.member] ?? 0
+        timestamp == .stablePoint || timestamp.milliseconds <= lowerBounds[timestamp.member] ?? 0
     }
 
     private func differs(_ own: RowChange, _ columns: [String], _ hashes: [Int]) -> Bool {
         var settled: [String: SQLiteValue] = [:]
-        for register in own.registers where register.timestamp == .floor {
-            for (column, value) in zip(register.columns, register.values) {
+        for columnGroup in own.columnGroups where columnGroup.timestamp == .stablePoint {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
                 settled[column.sqlNameKey] = value
             }
         }
@@ -127,22 +131,24 @@ struct SnapshotComparison: Sendable {
 
     /// Whether a row is neither the snapshot's nor a later one.
     private func isOther(_ own: RowChange, than theirs: RowChange) -> Bool {
-        guard own.life.timestamp == theirs.life.timestamp else {
-            return own.life.timestamp < theirs.life.timestamp
+        guard own.incarnation.timestamp == theirs.incarnation.timestamp else {
+            return own.incarnation.timestamp < theirs.incarnation.timestamp
         }
-        guard own.life.isAlive, theirs.life.isAlive else {
-            return own.life.isAlive != theirs.life.isAlive
+        guard own.incarnation.isAlive, theirs.incarnation.isAlive else {
+            return own.incarnation.isAlive != theirs.incarnation.isAlive
         }
         var known: [String: (timestamp: Timestamp, value: SQLiteValue)] = [:]
-        for register in own.registers {
-            for (column, value) in zip(register.columns, register.values) {
-                known[column.sqlNameKey] = (register.timestamp, value)
+        for columnGroup in own.columnGroups {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
+                known[column.sqlNameKey] = (columnGroup.timestamp, value)
             }
         }
-        return theirs.registers.contains { register in
-            zip(register.columns, register.values).contains { column, value in
+        return theirs.columnGroups.contains { columnGroup in
+            zip(columnGroup.columns, columnGroup.values).contains { column, value in
                 guard let (timestamp, ownValue) = known[column.sqlNameKey] else { return false }
-                guard timestamp == register.timestamp else { return timestamp < register.timestamp }
+                guard timestamp == columnGroup.timestamp else {
+                    return timestamp < columnGroup.timestamp
+                }
                 return !ownValue.isIdentical(to: value)
                     && !(keys.hasCopy(timestamp.member) && ownValue.isAfter(value))
             }

@@ -84,8 +84,8 @@ struct SnapshotLoading: Sendable {
 
     /// Joins the rows of a snapshot with those of a file whose log goes on.
     ///
-    /// Its log holds the floor: so nothing in the file is below the floor that others do not know,
-    /// and a row that the snapshot lacks is one that the file has newer news of.
+    /// Its log holds the stable point: so nothing in the file is below the stable point that others
+    /// do not know, and a row that the snapshot lacks is one that the file has newer news of.
     private func join(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
         in db: SecureDatabaseStore
@@ -93,10 +93,10 @@ struct SnapshotLoading: Sendable {
         let journal = SyncJournal(db)
         let manifest = snapshot.manifest
         try Outbox.seal(keys, capture, in: db)
-        try capture.forget(through: manifest.declaration.floor, in: db)
+        try capture.forget(through: manifest.declaration.stablePoint, in: db)
         try journal.joinLogs(of: manifest)
         // What lost is news only if the snapshot's writer did not know it.
-        let known = try journal.promise(
+        let known = try journal.lowerBound(
             of: place.member, manifest.declaration.heads[place.member, default: 0])
         let last = Timestamp.time(milliseconds: known) | 0xffff
         try read(snapshot, files, in: db) { changes in
@@ -117,15 +117,15 @@ struct SnapshotLoading: Sendable {
         let journal = SyncJournal(db)
         let declaration = snapshot.manifest.declaration
         let new = try capture.timestamp(in: db)
-        // What is timestamped from now on has to be above the floor.
-        try capture.promise(upTo: declaration.floor.time, in: db)
+        // What is timestamped from now on has to be above the stable point.
+        try capture.raiseLowerBound(to: declaration.stablePoint.time, in: db)
         // They are nowhere else.
         try capture.requireNoUnsentRows(in: db)
         let waiting = try (journal.takePending() + journal.outgoingChanges(keys))
             .map(copied.split)
         let marked = new.map(copied.split)
         var own = sent + waiting.compactMap(\.own)
-        own += marked.compactMap(\.own).map(declaration.floor.raisedEdit)
+        own += marked.compactMap(\.own).map(declaration.stablePoint.raisedEdit)
         var entering = place
         entering.mayBeCopy = false
         try journal.setPlace(entering)
@@ -133,33 +133,35 @@ struct SnapshotLoading: Sendable {
         try capture.removeAllMerging(in: db)
         try journal.removeAllOutgoing()
         try journal.setLogs(of: snapshot.manifest)
-        try capture.forget(through: declaration.floor, in: db)
+        try capture.forget(through: declaration.stablePoint, in: db)
         try read(snapshot, files, in: db) { _ = try capture.apply($0, in: db) }
 
         let known = try KnownRows(capture, in: db)
         for change in (waiting + marked).compactMap(\.lost).map(known.renamed) {
             let reason: LostValues.Reason =
-                try known.life(of: change) == nil ? .deleted : .overwritten
+                try known.incarnation(of: change) == nil ? .deleted : .overwritten
             try capture.noteLost(change, reason, known, in: db)
         }
         let rows = OwnRows(own.map(known.renamed), place)
         var (pending, seen): ([RowChange], [RowChange]) = ([], [])
         for change in rows.changes {
-            let life = try known.life(of: change)
-            let isThere = life != nil
+            let incarnation = try known.incarnation(of: change)
+            let isThere = incarnation != nil
             if OwnRows.isInsertion(change) {
-                if isThere, place.keepsRows || declaration.floor.covers(change.life.timestamp) {
+                if isThere,
+                    place.keepsRows || declaration.stablePoint.covers(change.incarnation.timestamp)
+                {
                     try capture.noteLost(change, .replaced, known, in: db)
                     continue
                 }
                 if !isThere { seen.append(rows.early(change)) }
-            } else if !change.life.isAlive,
+            } else if !change.incarnation.isAlive,
                 declaration.standing(change, rowIsThere: isThere) == nil
             {
                 // Nor later: it must not outdo edits of the row that is seen from now on.
                 try capture.noteLost(change, .deleted, known, in: db)
                 continue
-            } else if declaration.floor.isEdit(change, of: life),
+            } else if declaration.stablePoint.isEdit(change, of: incarnation),
                 let stands = declaration.standing(change, rowIsThere: true)
             {
                 seen.append(stands)
@@ -174,9 +176,9 @@ struct SnapshotLoading: Sendable {
         _ snapshot: AdoptedSnapshot, _ files: [URL], in db: SecureDatabaseStore,
         _ body: ([RowChange]) throws -> Void
     ) throws {
-        let (manifest, floor) = (snapshot.manifest, snapshot.manifest.declaration.floor)
+        let (manifest, stablePoint) = (snapshot.manifest, snapshot.manifest.declaration.stablePoint)
         let rules = try TimestampRules(capture, in: db)
-        try rules.check(ofSnapshot: [floor.time], by: snapshot.writer)
+        try rules.check(ofSnapshot: [stablePoint.time], by: snapshot.writer)
         for (index, file) in files.enumerated() {
             let name = SyncNames.snapshotPart(
                 group: keys.group, rows: manifest.rows.name, part: UInt64(index + 1))
@@ -188,7 +190,7 @@ struct SnapshotLoading: Sendable {
                     try rules.check(
                         ofSnapshot: $0.lazy.map(\.greatestTimestamp.milliseconds),
                         by: snapshot.writer)
-                    try body($0.map(floor.reduced))
+                    try body($0.map(stablePoint.reduced))
                 }
             } catch let error as CBORError {
                 throw SyncError.damaged(name, error.reason)
@@ -223,19 +225,22 @@ struct SnapshotLoading: Sendable {
         let rows = OwnRows(try journal.takePending().map(known.renamed), place)
         let time = max(
             Timestamp.time(milliseconds: try capture.now(in: db)),
-            try capture.promisedTime(in: db) + 1)
+            try capture.lowerBound(in: db) + 1)
         let anew = Timestamp(time: min(time, Timestamp.greatestTime), member: place.member)
         var standing: [RowChange] = []
         for change in rows.changes {
-            let life = try known.life(of: change)
-            let isOurs = life.map { rows.isOwn($0, of: change) } ?? true
-            var stands = declaration.standing(change, rowIsThere: life != nil)
+            let incarnation = try known.incarnation(of: change)
+            let isOurs = incarnation.map { rows.isOwn($0, of: change) } ?? true
+            var stands = declaration.standing(change, rowIsThere: incarnation != nil)
             if OwnRows.isInsertion(change) {
                 // If another one has come with the logs, that is listed already.
                 if place.keepsRows, !isOurs { continue }
-                if isOurs { stands = stands.flatMap { $0.life.timestamp > .floor ? $0 : nil } }
+                if isOurs {
+                    stands = stands.flatMap { $0.incarnation.timestamp > .stablePoint ? $0 : nil }
+                }
                 if stands == nil, isOurs { stands = OwnRows.begun(change, at: anew) }
-            } else if change.life.isAlive, !declaration.floor.isEdit(change, of: life),
+            } else if change.incarnation.isAlive,
+                !declaration.stablePoint.isEdit(change, of: incarnation),
                 !known.isWhole(change)
             {
                 // It would make a row of nothing but the edited columns.
@@ -253,10 +258,10 @@ struct SnapshotLoading: Sendable {
     }
 }
 
-extension Floor {
+extension StablePoint {
     /// Whether a change is an edit of a row with this birth: the row that its writer has seen.
-    fileprivate func isEdit(_ change: RowChange, of life: Timestamp?) -> Bool {
-        life.map { reduced($0) == reduced(change.life.timestamp) } ?? false
+    fileprivate func isEdit(_ change: RowChange, of incarnation: Timestamp?) -> Bool {
+        incarnation.map { reduced($0) == reduced(change.incarnation.timestamp) } ?? false
     }
 
     /// An edit or a deletion that nobody has seen: it counts, whenever it was made.
@@ -268,9 +273,11 @@ extension Floor {
                 : timestamp
         }
         var change = change
-        if !change.life.isAlive { change.life.timestamp = raised(change.life.timestamp) }
-        for index in change.registers.indices {
-            change.registers[index].timestamp = raised(change.registers[index].timestamp)
+        if !change.incarnation.isAlive {
+            change.incarnation.timestamp = raised(change.incarnation.timestamp)
+        }
+        for index in change.columnGroups.indices {
+            change.columnGroups[index].timestamp = raised(change.columnGroups[index].timestamp)
         }
         return change
     }

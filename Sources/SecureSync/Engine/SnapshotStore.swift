@@ -11,7 +11,7 @@ extension LogHead {
 
 /// The group's snapshots, as one member reads them in the store.
 ///
-/// A manifest that no member may have signed is void: it takes a number and changes nothing, as
+/// A manifest that no member may have signed is invalid: it takes a number and changes nothing, as
 /// with the chain. If a store damages one, it shows: each names the hash of the one before.
 struct SnapshotStore: Sendable {
     let store: any SyncObjectStore
@@ -24,22 +24,24 @@ struct SnapshotStore: Sendable {
             prefix,
             after: number == 0 ? nil : SyncNames.snapshot(group: keys.group, number: number))
         for object in objects where object.size > SealedObject.longest {
-            keys.void.insert(object.name, size: object.size)
+            keys.invalid.insert(object.name, size: object.size)
         }
         return objects.compactMap { SyncNames.number(of: $0.name, after: prefix) }
             .filter { $0 > number }
     }
 
-    /// Returns nil if the manifest is void, or not there.
+    /// Returns nil if the manifest is invalid, or not there.
     func read(_ number: UInt64) async throws -> (snapshot: AdoptedSnapshot, previous: Data)? {
         let name = SyncNames.snapshot(group: keys.group, number: number)
-        guard !keys.void.contains(name), let bytes = try await store.read(name) else { return nil }
+        guard !keys.invalid.contains(name), let bytes = try await store.read(name) else {
+            return nil
+        }
         let envelope = try? SealedEnvelope(reading: bytes, .snapshot)
         guard let envelope, envelope.group == keys.group, envelope.number == number,
             try keys.mayDeclare(envelope.member, number),
             envelope.isSigned({ keys.isValid($0, for: $1, by: envelope.member) })
         else {
-            keys.void.insert(name, size: bytes.count)
+            keys.invalid.insert(name, size: bytes.count)
             return nil
         }
         let object: SealedObject
@@ -52,13 +54,13 @@ struct SnapshotStore: Sendable {
         }
         let pin = SnapshotPin(number: number, hash: object.hash)
         guard keys.goesOn(pin, epoch: object.header.epoch) else {
-            keys.void.insert(name, size: bytes.count)
+            keys.invalid.insert(name, size: bytes.count)
             return nil
         }
         do { try keys.requireSameChain(object.header, name) } catch let error as SyncError
             where error.isDamaged
         {
-            keys.void.insert(name, size: bytes.count)
+            keys.invalid.insert(name, size: bytes.count)
             return nil
         }
         do {
@@ -72,7 +74,7 @@ struct SnapshotStore: Sendable {
             )
         } catch is CBORError where keys.hasKey(ofEpoch: object.header.epoch) {
             // Its writer has sealed what is no manifest.
-            keys.void.insert(name, size: bytes.count)
+            keys.invalid.insert(name, size: bytes.count)
             return nil
         } catch let error as CBORError {
             // A member without the group's keys cannot read any.
@@ -87,7 +89,7 @@ struct SnapshotStore: Sendable {
         let name = SyncNames.snapshot(group: keys.group, number: adopted.number)
         guard let bytes = try await store.read(name),
             let object = try? SealedObject(reading: bytes, .snapshot),
-            object.hash.prefix(LogHead.mentionCount) == adopted.hash
+            object.hash.prefix(LogHead.shortHashCount) == adopted.hash
         else { return false }
         let pin = SnapshotPin(number: adopted.number, hash: object.hash)
         return try !keys.mayDeclare(object.header.member, adopted.number)

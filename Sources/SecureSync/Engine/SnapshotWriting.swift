@@ -12,7 +12,7 @@ package struct SnapshotPolicy: Sendable {
     /// Batches that a snapshot contains are kept so long for members that come back, in
     /// milliseconds.
     package var retention: UInt64 = 7 * 24 * 3_600_000
-    /// A member of which nothing was heard for so long does not hold the floor for ever, in
+    /// A member of which nothing was heard for so long does not hold the stable point for ever, in
     /// milliseconds.
     package var silence: UInt64 = 90 * 24 * 3_600_000
 
@@ -71,10 +71,11 @@ struct SnapshotWriting: Sendable {
     }
 
     /// Writes the first snapshot of a group with the members of the file's own: its rows with their
-    /// clocks, and the same floor, so that edits which only others have still count.
+    /// clocks, and the same stable point, so that edits which only others have still count.
     ///
-    /// Their logs are open: the floor waits until each has told what it has. Not those of members
-    /// for which the floor has not waited, or does not for long: they enter as new ones.
+    /// Their logs are open: the stable point waits until each has told what it has. Not those of
+    /// members for which the stable point has not waited, or does not for long: they enter as new
+    /// ones.
     ///
     /// - Returns: nil if rows wait for timestamps.
     /// - Throws: The errors of the database and of the store.
@@ -94,7 +95,7 @@ struct SnapshotWriting: Sendable {
                 before.closed[$0] == nil && before.logs[$0]?.closing == nil
             }
             let declaration = Declaration(
-                number: 1, heads: [:], floor: Floor(time: before.floor.time),
+                number: 1, heads: [:], stablePoint: StablePoint(time: before.stablePoint.time),
                 logs: Dictionary(uniqueKeysWithValues: open.map { ($0, .init(entered: 1)) }),
                 closed: [:])
             var manifest = try Self.first(declaration, heard: heard, at: now, journal)
@@ -116,7 +117,8 @@ struct SnapshotWriting: Sendable {
                 uniqueKeysWithValues: declaration.logs.keys.map {
                     let none = Data(count: 32)
                     return (
-                        $0, .init(hash: none, heard: heard[$0] ?? 0, promises: [], published: [:])
+                        $0,
+                        .init(hash: none, heard: heard[$0] ?? 0, lowerBounds: [], published: [:])
                     )
                 }), rows: .init(name: Data(), epoch: 0, parts: []))
     }
@@ -142,22 +144,24 @@ struct SnapshotWriting: Sendable {
                     ($0.member, $0.number)
                 })
             let now = try capture.now(in: db)
-            var promises: [MemberID: [UInt64: UInt64]] = [:]
+            var lowerBounds: [MemberID: [UInt64: UInt64]] = [:]
             let published = try journal.published()
             for member in heads.keys {
                 for number in published.values.map({ $0.heads[member, default: 0] }) {
-                    promises[member, default: [:]][number] = try journal.promise(of: member, number)
+                    lowerBounds[member, default: [:]][number] = try journal.lowerBound(
+                        of: member, number)
                 }
                 for number in [
-                    heads[member, default: 0], declaration.floor.heads[member, default: 0],
+                    heads[member, default: 0], declaration.stablePoint.heads[member, default: 0],
                 ] {
-                    promises[member, default: [:]][number] = try journal.promise(of: member, number)
+                    lowerBounds[member, default: [:]][number] = try journal.lowerBound(
+                        of: member, number)
                 }
             }
             guard
                 let next = declaration.next(
                     by: keys.member, heads: heads, published: published,
-                    promise: { promises[$0]?[$1] ?? 0 },
+                    lowerBound: { lowerBounds[$0]?[$1] ?? 0 },
                     silent: try Self.silent(keys, declaration, policy, now: now, journal))
             else { return nil }
             return SnapshotManifest(
@@ -169,7 +173,7 @@ struct SnapshotWriting: Sendable {
             let journal = SyncJournal(db)
             guard try journal.adopted()?.hash == previous.hash else { return }
             try Outbox.seal(keys, capture, in: db)
-            try capture.forget(through: next.manifest.declaration.floor, in: db)
+            try capture.forget(through: next.manifest.declaration.stablePoint, in: db)
             try journal.setAdopted(next)
         }
         return (previous, next)

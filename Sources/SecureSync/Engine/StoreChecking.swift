@@ -28,8 +28,9 @@ struct StoreChecking {
         /// The last batch that was applied of each log, and of the own one the last that was sent.
         var heads: [MemberID: LogHead] = [:]
         /// The last batch of each log that others have applied, as far as they have said it.
-        var mentions: [MemberID: UInt64] = [:]
-        /// The first 16 bytes of the hash of each batch that was sent or applied since the floor.
+        var acknowledgements: [MemberID: UInt64] = [:]
+        /// The first 16 bytes of the hash of each batch that was sent or applied since the stable
+        /// point.
         var hashes: [MemberID: [UInt64: Data]] = [:]
         /// The snapshot that was adopted, if it counts.
         var adopted: AdoptedSnapshot?
@@ -41,7 +42,7 @@ struct StoreChecking {
                 let isOwn = member == keys.member || member == place?.former
                 let head = try isOwn ? journal.sentHead(of: member) : journal.head(of: member)
                 heads[member] = head
-                mentions[member] = try journal.mention(
+                acknowledgements[member] = try journal.acknowledgement(
                     by: keys.writers.filter { $0 != member }, of: member)
                 hashes[member] = try journal.shortHashes(of: member, upTo: head.number)
             }
@@ -73,7 +74,7 @@ struct StoreChecking {
                 continue
             }
             let kept = MembershipState.kept(of: bytes)
-            // Of a void one the hash may be kept.
+            // Of an invalid one the hash may be kept.
             guard kept != entry, MembershipState.hash(of: bytes) != entry else { continue }
             note(.damaged(name, "it is not the entry that this file has read before"))
         }
@@ -198,7 +199,7 @@ struct StoreChecking {
         var previous: Data?
         // What is not signed is a stranger's, unless there was a batch of that number.
         var others: [(number: UInt64, name: String)] = []
-        let least = max(known.heads[member]?.number ?? 0, known.mentions[member] ?? 0)
+        let least = max(known.heads[member]?.number ?? 0, known.acknowledgements[member] ?? 0)
         func noteOthers(before number: UInt64) {
             for other in others where other.number < number {
                 note(.damaged(other.name, MemberLog.isOther))
@@ -230,10 +231,10 @@ struct StoreChecking {
             do {
                 let (batch, body) = try LogReader.open(bytes, name, keys, after: previous)
                 previous = batch.hash
-                log.hashes[place.number] = batch.hash.prefix(LogHead.mentionCount)
+                log.hashes[place.number] = batch.hash.prefix(LogHead.shortHashCount)
                 named += body.heads.map { ($0, name) }
                 if let own = known.hashes[member]?[place.number],
-                    own != batch.hash.prefix(LogHead.mentionCount)
+                    own != batch.hash.prefix(LogHead.shortHashCount)
                 {
                     note(.damaged(name, "it is not the batch that this file has sent or applied"))
                 }
@@ -251,11 +252,12 @@ struct StoreChecking {
 
     /// Checks that each log goes on as far as this file and the batches that were read know it.
     mutating func checkEnds(_ known: Known) {
-        var needed = known.mentions
+        var needed = known.acknowledgements
         for (head, name) in named where head.member != .none {
             guard let log = logs[head.member] else { continue }
             needed[head.member] = max(needed[head.member] ?? 0, head.number)
-            if let hash = log.hashes[head.number], hash != head.hash.prefix(LogHead.mentionCount) {
+            if let hash = log.hashes[head.number], hash != head.hash.prefix(LogHead.shortHashCount)
+            {
                 note(.damaged(name, "its writer has seen another batch than the store has"))
             }
         }

@@ -93,7 +93,7 @@ public struct SyncConflict: Sendable, Equatable {
         entry = conflict
     }
 
-    init(_ row: ParkedRow) {
+    init(_ row: HeldBackRow) {
         table = row.table
         key = row.key
         values = Dictionary(zip(row.columns, row.values), uniquingKeysWith: { $1 })

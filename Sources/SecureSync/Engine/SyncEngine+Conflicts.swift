@@ -36,7 +36,7 @@ extension SyncEngine {
 extension Capture {
     func allConflicts(in table: String?, of db: SecureDatabaseStore) throws -> [SyncConflict] {
         let lost = try conflicts(in: db, of: table).map { SyncConflict($0) }
-        let heldBack = try parkedRows(in: db).filter { table.map($0.table.isSameName) ?? true }
+        let heldBack = try heldBackRows(in: db).filter { table.map($0.table.isSameName) ?? true }
         let unsent = try unsentRows(in: db).filter { table.map($0.table.isSameName) ?? true }
         return lost + heldBack.map { SyncConflict($0) } + unsent.map { SyncConflict($0) }
     }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import SecureStorage
 
 // How the log of a member begins, and what a member does that was away for too long: see
-// Docs/Decisions/0038-clocks-forgotten-at-a-floor.md.
+// Docs/Decisions/0038-clocks-forgotten-at-a-stable-point.md.
 extension SyncEngine {
     /// Begins this member's log: with the newest snapshot, what others have written since, and what
     /// only this file has written; then a snapshot says that there is a log.
@@ -43,7 +43,7 @@ extension SyncEngine {
                 try await load(newest, keys)
                 report.hasLoadedSnapshot = true
             } else if newest.number != adopted.own?.number {
-                // Another one has entered; the rows and the floor are the same.
+                // Another one has entered; the rows and the stable point are the same.
                 try await database.write { try SyncJournal($0).setAdopted(newest) }
             }
             let outcome: Inbox.Outcome
@@ -110,7 +110,7 @@ extension SyncEngine {
     }
 
     private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
-        let floor = snapshot.manifest.declaration.floor
+        let stablePoint = snapshot.manifest.declaration.stablePoint
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             guard var place = try journal.place() else { throw SyncError.notAMember }
@@ -120,11 +120,11 @@ extension SyncEngine {
             try journal.setAdopted(snapshot)
             (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
             try journal.setPlace(place)
-            // What the app has written in the meantime: its timestamps have to be above the floor,
-            // and to be there before something is forgotten.
-            try capture.promise(upTo: floor.time, in: db)
+            // What the app has written in the meantime: its timestamps have to be above the stable
+            // point, and to be there before something is forgotten.
+            try capture.raiseLowerBound(to: stablePoint.time, in: db)
             try Outbox.seal(keys, capture, in: db)
-            try capture.forget(through: floor, in: db)
+            try capture.forget(through: stablePoint, in: db)
         }
     }
 

@@ -15,7 +15,7 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             return (
                 try journal.lastHeard(), try journal.lastEpochs(),
-                try journal.sentHead(of: own).number, try journal.mentions(of: own)
+                try journal.sentHead(of: own).number, try journal.acknowledgements(of: own)
             )
         }
         /// Whether a member has written with a key for more than a day after that was replaced.

@@ -43,7 +43,7 @@ extension SyncEngine {
         var report = SyncReport()
         var (forks, loads) = (0, 0)
         var isCurrent = false
-        await (try currentGroup()).void.forget()
+        await (try currentGroup()).invalid.forget()
         // Nobody would see what was not captured.
         try await database.read { [capture] in try capture.verify(in: $0) }
         while true {
@@ -63,13 +63,14 @@ extension SyncEngine {
                 try await group.refresh()
                 if try await keepChain(of: group) { continue }
                 if let failure = failures.first {
-                    keys.void.forget(hasFailed: true)
+                    keys.invalid.forget(hasFailed: true)
                     throw failure
                 }
                 try await renewIfDue(group, report)
                 return report
             } catch is GroupKeys.Outdated {
-                // A snapshot of an unknown member is void only if the chain still does not name it.
+                // A snapshot of an unknown member is invalid only if the chain still does not name
+                // it.
                 try await group.refresh()
                 isCurrent = try await !keepChain(of: group)
             } catch is Inbox.NeedsSnapshot {

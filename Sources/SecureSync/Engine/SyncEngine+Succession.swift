@@ -126,7 +126,8 @@ extension SyncEngine {
     /// was removed may have taken away the entry which says so, to lead those that did not hear of
     /// it into a group of its own.
     ///
-    /// - Throws: ``SyncError/withheld(_:number:)``, ``SyncError/damaged(_:_:)``; the store's errors.
+    /// - Throws: ``SyncError/withheld(_:number:)``, ``SyncError/damaged(_:_:)``; the store's
+    ///   errors.
     private func requireKnownChain(of group: SyncGroup) async throws {
         let keys = try await group.keys()
         let snapshots = SnapshotStore(store: store, keys: keys)
@@ -198,7 +199,7 @@ extension SyncEngine {
             try await !log.hasBatch(1)
         else { return false }
         // Nor if the file lacks what its member has written in the group before, such as an old
-        // copy: it has not held the floor.
+        // copy: it has not held the stable point.
         let last = newest.manifest.logs[keys.member]?.hash ?? Data(count: 32)
         return try await database.read { db in
             let journal = SyncJournal(db)
@@ -207,8 +208,8 @@ extension SyncEngine {
         }
     }
 
-    /// Completes the file's group by the one before, once in the life of an engine: that may not
-    /// have been done to its end.
+    /// Completes the file's group by the one before, once in the lifetime of an engine: that may
+    /// not have been done to its end.
     func completeSuccession() async throws {
         guard !hasCompleted.withLock({ $0 }) else { return }
         let group = try await currentGroup()

@@ -31,7 +31,7 @@ extension SyncEngine {
         let result = Locked(SyncVerification())
         try await inTurn { [self] in
             let group = try await currentGroup()
-            await group.void.forget()
+            await group.invalid.forget()
             var checking = StoreChecking(store: store)
             if let failure = try await group.refreshFailure() {
                 try await requirePresence(of: group)

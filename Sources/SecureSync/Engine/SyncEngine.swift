@@ -98,7 +98,8 @@ public final class SyncEngine: Sendable {
     /// Its rows arrive with the next ``syncOnce()``.
     ///
     /// - Parameters:
-    ///   - invitation: What ``invite(_:role:expires:forOlderSystems:)`` has returned on another member.
+    ///   - invitation: What ``invite(_:role:expires:forOlderSystems:)`` has returned on another
+    ///     member.
     ///   - deviceName: What other members see of this one; the store does not.
     ///   - localRows: What becomes of the rows that are in this file's tables already.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
@@ -164,7 +165,7 @@ public final class SyncEngine: Sendable {
             }
             try prepare(db)
             try journal.leave()
-            try capture.forgetFloor(in: db)
+            try capture.forgetStablePoint(in: db)
             try capture.setMember(keys.member, isReader: keys.isReader, in: db)
             try journal.setChain(chain)
             try journal.noteMembers(devices, own: keys.member)

@@ -40,22 +40,24 @@ extension SyncJournal {
         return heads
     }
 
-    /// Sets the head of a log, and keeps the beginning of the hash, which others' mentions of this
-    /// batch have to match.
+    /// Sets the head of a log, and keeps the beginning of the hash, which others' acknowledgements
+    /// of this batch have to match.
     ///
-    /// Timestamps in later batches of the log are above `promise`; `size` is the batch's in bytes.
-    func setHead(_ head: LogHead, time: UInt64, promise: UInt64, size: Int) throws {
-        // What was promised before stays promised.
-        let promise = max(promise, try self.promise(of: head.member, head.number, isReadHere: true))
+    /// Timestamps in later batches of the log are above `lowerBound`; `size` is the batch's in
+    /// bytes.
+    func setHead(_ head: LogHead, time: UInt64, lowerBound: UInt64, size: Int) throws {
+        // A lower bound never goes back.
+        let lowerBound = max(
+            lowerBound, try self.lowerBound(of: head.member, head.number, isReadHere: true))
         try setHead(head)
         try db.executeUpdate(
             """
             INSERT OR REPLACE INTO securestorage_sync_log
-              (member, number, hash, time, promise, size) VALUES (?, ?, ?, ?, ?, ?)
+              (member, number, hash, time, lower_bound, size) VALUES (?, ?, ?, ?, ?, ?)
             """,
             values: [
-                head.member.bytes, Int64(head.number), head.hash.prefix(LogHead.mentionCount),
-                Int64(time), Int64(promise), size,
+                head.member.bytes, Int64(head.number), head.hash.prefix(LogHead.shortHashCount),
+                Int64(time), Int64(lowerBound), size,
             ])
     }
 
@@ -110,7 +112,7 @@ extension SyncJournal {
     }
 
     /// The first 16 bytes of the hash of each batch of a log up to a number, of those since the
-    /// floor.
+    /// stable point.
     func shortHashes(of member: MemberID, upTo number: UInt64) throws -> [UInt64: Data] {
         let rows = try db.executeQuery(
             """
@@ -128,42 +130,43 @@ extension SyncJournal {
     }
 
     /// Whether this file has written or applied the batch of a log that has the hash, of those
-    /// since the floor; true for zeros, the hash of none.
+    /// since the stable point; true for zeros, the hash of none.
     func hasBatch(of member: MemberID, hash: Data) throws -> Bool {
         if hash.allSatisfy({ $0 == 0 }) { return true }
         return try db.int(
             forQuery: """
                 SELECT EXISTS (
                   SELECT 1 FROM securestorage_sync_log WHERE member = ? AND hash = ?)
-                """, values: [member.bytes, hash.prefix(LogHead.mentionCount)]) == 1
+                """, values: [member.bytes, hash.prefix(LogHead.shortHashCount)]) == 1
     }
 
     // MARK: - What others have applied
 
     /// The last batch of `member` that `writer` has said to have applied; 0 if none.
-    func mention(by writer: MemberID, of member: MemberID) throws -> UInt64 {
+    func acknowledgement(by writer: MemberID, of member: MemberID) throws -> UInt64 {
         try db.uint64(
             forQuery:
-                "SELECT number FROM securestorage_sync_mention WHERE writer = ? AND member = ?",
+                "SELECT number FROM securestorage_sync_acknowledgement WHERE writer = ? AND member = ?",
             values: [writer.bytes, member.bytes]) ?? 0
     }
 
     /// The last batch of `member` that any of `writers` has said to have applied; 0 if none.
-    func mention(by writers: some Sequence<MemberID>, of member: MemberID) throws -> UInt64 {
-        try writers.map { try mention(by: $0, of: member) }.max() ?? 0
+    func acknowledgement(by writers: some Sequence<MemberID>, of member: MemberID) throws -> UInt64
+    {
+        try writers.map { try acknowledgement(by: $0, of: member) }.max() ?? 0
     }
 
     /// The last batch of `member` that each other member has said to have applied, if it has.
-    func mentions(of member: MemberID) throws -> [MemberID: UInt64] {
+    func acknowledgements(of member: MemberID) throws -> [MemberID: UInt64] {
         try numbers(
-            "SELECT writer, number FROM securestorage_sync_mention WHERE member = ?",
+            "SELECT writer, number FROM securestorage_sync_acknowledgement WHERE member = ?",
             [member.bytes])
     }
 
-    func setMention(by writer: MemberID, of member: MemberID, _ number: UInt64) throws {
+    func setAcknowledgement(by writer: MemberID, of member: MemberID, _ number: UInt64) throws {
         try db.executeUpdate(
             """
-            INSERT INTO securestorage_sync_mention (writer, member, number) VALUES (?1, ?2, ?3)
+            INSERT INTO securestorage_sync_acknowledgement (writer, member, number) VALUES (?1, ?2, ?3)
             ON CONFLICT (writer, member) DO UPDATE SET number = max(number, ?3)
             """, values: [writer.bytes, member.bytes, Int64(number)])
     }

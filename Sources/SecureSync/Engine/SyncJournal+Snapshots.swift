@@ -28,8 +28,8 @@ extension SyncJournal {
                 Int64(snapshot.number), snapshot.writer.bytes, snapshot.hash,
                 snapshot.manifest.encoded().asData, Int64(snapshot.epoch),
             ])
-        // Earlier times than that of the floor say nothing any more.
-        for (member, number) in snapshot.manifest.declaration.floor.heads {
+        // Earlier times than that of the stable point say nothing any more.
+        for (member, number) in snapshot.manifest.declaration.stablePoint.heads {
             try db.executeUpdate(
                 "DELETE FROM securestorage_sync_log WHERE member = ? AND number < ?",
                 values: [member.bytes, Int64(number)])
@@ -38,7 +38,7 @@ extension SyncJournal {
 
     /// Forgets all logs, and goes on from a snapshot.
     func setLogs(of manifest: SnapshotManifest) throws {
-        for table in ["head", "mention", "log"] {
+        for table in ["head", "acknowledgement", "log"] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
         }
         try joinLogs(of: manifest)
@@ -57,24 +57,24 @@ extension SyncJournal {
                 try setHead(.beginning(of: member))
                 try setHeard(member, at: log.heard)
             }
-            try addPromises(log.promises, of: member)
+            try addLowerBounds(log.lowerBounds, of: member)
             for (other, number) in log.published {
-                try setMention(by: member, of: other, number)
+                try setAcknowledgement(by: member, of: other, number)
             }
         }
     }
 
-    private func addPromises(
-        _ promises: [SnapshotManifest.Promise], of member: MemberID
+    private func addLowerBounds(
+        _ lowerBounds: [SnapshotManifest.LowerBound], of member: MemberID
     ) throws {
-        for promise in promises {
+        for lowerBound in lowerBounds {
             try db.executeUpdate(
                 """
-                INSERT INTO securestorage_sync_log (member, number, hash, time, promise)
+                INSERT INTO securestorage_sync_log (member, number, hash, time, lower_bound)
                 VALUES (?1, ?2, x'', ?3, ?3)
-                ON CONFLICT (member, number) DO UPDATE SET time = ?3, promise = ?3
+                ON CONFLICT (member, number) DO UPDATE SET time = ?3, lower_bound = ?3
                 WHERE length(hash) = 0
-                """, values: [member.bytes, Int64(promise.number), Int64(promise.time)])
+                """, values: [member.bytes, Int64(lowerBound.number), Int64(lowerBound.time)])
         }
     }
 
@@ -88,13 +88,13 @@ extension SyncJournal {
         return Dictionary(
             uniqueKeysWithValues: try members.map { member in
                 let last = declaration.heads[member, default: 0]
-                let floor = declaration.floor.heads[member, default: 0]
-                var numbers: Set<UInt64> = [floor, last]
+                let stablePoint = declaration.stablePoint.heads[member, default: 0]
+                var numbers: Set<UInt64> = [stablePoint, last]
                 for (other, said) in published where declaration.logs[other] != nil {
                     numbers.insert(min(last, said.heads[member, default: 0]))
                 }
-                let promises = try numbers.filter { $0 > 0 && $0 >= floor }.sorted().map {
-                    SnapshotManifest.Promise(number: $0, time: try promise(of: member, $0))
+                let lowerBounds = try numbers.filter { $0 > 0 && $0 >= stablePoint }.sorted().map {
+                    SnapshotManifest.LowerBound(number: $0, time: try lowerBound(of: member, $0))
                 }
                 var said = published[member]?.heads ?? [:]
                 said[member] = nil
@@ -103,7 +103,7 @@ extension SyncJournal {
                     member,
                     SnapshotManifest.Log(
                         hash: try lastHash(of: member, adopted), heard: heard[member] ?? 0,
-                        promises: promises, published: said)
+                        lowerBounds: lowerBounds, published: said)
                 )
             })
     }
@@ -115,7 +115,7 @@ extension SyncJournal {
             published[head.member] = .init(heads: [head.member: head.number], adopted: 0)
         }
         try db.eachRow(
-            "SELECT writer, member, number FROM securestorage_sync_mention", columns: 3
+            "SELECT writer, member, number FROM securestorage_sync_acknowledgement", columns: 3
         ) { row in
             guard let writer = row[0].blobBytes.flatMap({ MemberID($0) }),
                 let member = row[1].blobBytes.flatMap({ MemberID($0) }), let number = row[2].number,
@@ -132,31 +132,32 @@ extension SyncJournal {
 
     /// The time of the last known batch of a log up to `number`.
     ///
-    /// What was promised with that one was promised with this one. A snapshot may say what is not
+    /// The lower bound of that one is one of this one, too. A snapshot may say what is not
     /// so: with `isReadHere`, only what this file has read in the log itself counts.
-    func promise(
+    func lowerBound(
         of member: MemberID, _ number: UInt64, isReadHere: Bool = false
     ) throws -> UInt64 {
         try db.uint64(
             forQuery: """
-                SELECT max(promise) FROM securestorage_sync_log
+                SELECT max(lower_bound) FROM securestorage_sync_log
                 WHERE member = ? AND number <= ? AND length(hash) >= ?
                 """, values: [member.bytes, Int64(number), isReadHere ? 1 : 0]) ?? 0
     }
 
-    /// What ``promise(of:_:isReadHere:)`` may be of a batch that this file has not read: a snapshot
-    /// that it has loaded names the promises of some batches only, and later ones are no less.
-    func greatestPromise(of member: MemberID, _ number: UInt64) throws -> UInt64 {
+    /// What ``lowerBound(of:_:isReadHere:)`` may be of a batch that this file has not read: a
+    /// snapshot that it has loaded names the lower bounds of some batches only, and later ones are
+    /// no less.
+    func greatestLowerBound(of member: MemberID, _ number: UInt64) throws -> UInt64 {
         let next = try db.uint64(
             forQuery: """
-                SELECT promise FROM securestorage_sync_log WHERE member = ? AND number >= ?
+                SELECT lower_bound FROM securestorage_sync_log WHERE member = ? AND number >= ?
                 ORDER BY number LIMIT 1
                 """, values: [member.bytes, Int64(number)])
-        return max(try promise(of: member, number), next ?? 0)
+        return max(try lowerBound(of: member, number), next ?? 0)
     }
 
     /// How many batches, and bytes of them, are in the logs after a snapshot.
-    func size(after heads: Floor.Heads) throws -> (batches: UInt64, bytes: UInt64) {
+    func size(after heads: StablePoint.Heads) throws -> (batches: UInt64, bytes: UInt64) {
         var size: (batches: UInt64, bytes: UInt64) = (0, 0)
         for head in try self.heads() {
             let start = heads[head.member, default: 0]

@@ -39,12 +39,12 @@ struct SyncJournal {
             CREATE TABLE IF NOT EXISTS securestorage_sync_head (
               member BLOB PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL,
               heard INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS securestorage_sync_mention (
+            CREATE TABLE IF NOT EXISTS securestorage_sync_acknowledgement (
               writer BLOB, member BLOB, number INTEGER NOT NULL,
               PRIMARY KEY (writer, member)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_log (
               member BLOB, number INTEGER, hash BLOB NOT NULL, time INTEGER NOT NULL,
-              promise INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0,
+              lower_bound INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0,
               PRIMARY KEY (member, number)) WITHOUT ROWID;
             """)
     }
@@ -126,7 +126,7 @@ struct SyncJournal {
 
     private func forgetPlace() throws {
         for table in [
-            "group", "chain", "out", "head", "mention", "log", "snapshot", "pending",
+            "group", "chain", "out", "head", "acknowledgement", "log", "snapshot", "pending",
             "draft",
         ] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")

@@ -51,7 +51,7 @@ package struct SyncedFile: Sendable {
                     try db.int64(forQuery: "SELECT count(*) FROM \(shape.markTable)") ?? 0
             }
             lostCount = try capture.conflicts(in: db).count
-            heldBackCount = try capture.parkedRows(in: db).count
+            heldBackCount = try capture.heldBackRows(in: db).count
             unsentCount = try capture.unsentRows(in: db).count
         } catch let error as SyncError {
             captureProblem = error

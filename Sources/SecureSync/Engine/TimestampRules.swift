@@ -14,11 +14,11 @@ struct TimestampRules {
         latest = try capture.machineTime(in: db) + mostAhead
     }
 
-    /// Checks a transaction of a member against what its log has promised before.
+    /// Checks a transaction of a member against its log's lower bound.
     ///
     /// - Throws: ``SyncError/clockIsAhead(_:until:)``; `.damaged` for what no member writes.
     func check(
-        _ transaction: LogReader.Transaction, of member: MemberID, after promise: UInt64
+        _ transaction: LogReader.Transaction, of member: MemberID, after lowerBound: UInt64
     ) throws {
         let greatest = transaction.changes.reduce(transaction.time) {
             max($0, $1.greatestTimestamp.milliseconds)
@@ -28,21 +28,21 @@ struct TimestampRules {
             throw SyncError.clockIsAhead(
                 SyncLog(member), until: Date(timeIntervalSince1970: until))
         }
-        guard promise > 0 else { return }
+        guard lowerBound > 0 else { return }
         for change in transaction.changes {
-            guard change.written.allSatisfy({ $0.milliseconds > promise }) else {
+            guard change.written.allSatisfy({ $0.milliseconds > lowerBound }) else {
                 throw SyncError.damaged(
-                    transaction.name, "a row is older than its log has promised")
+                    transaction.name, "a row is older than its log's lower bound")
             }
             guard change.written.allSatisfy({ $0.member == member }),
                 // The birth of a row that it has edited may be of anybody.
-                change.life.timestamp <= change.greatestWritten
+                change.incarnation.timestamp <= change.greatestWritten
             else { throw SyncError.damaged(transaction.name, "a row is in another member's name") }
         }
     }
 
     /// Checks rows of a snapshot, whose writer has taken what was up to a month ahead of its clock,
-    /// and the floor of one.
+    /// and the stable point of one.
     ///
     /// - Throws: ``SyncError/clockIsAhead(_:until:)``.
     func check(ofSnapshot times: some Sequence<UInt64>, by writer: MemberID) throws {
@@ -57,8 +57,9 @@ struct TimestampRules {
 extension RowChange {
     /// The timestamps that its writer has given: of an edit, those of its columns.
     fileprivate var written: [Timestamp] {
-        life.isAlive && !registers.isEmpty ? registers.map(\.timestamp) : [life.timestamp]
+        incarnation.isAlive && !columnGroups.isEmpty
+            ? columnGroups.map(\.timestamp) : [incarnation.timestamp]
     }
 
-    fileprivate var greatestWritten: Timestamp { written.max() ?? life.timestamp }
+    fileprivate var greatestWritten: Timestamp { written.max() ?? incarnation.timestamp }
 }

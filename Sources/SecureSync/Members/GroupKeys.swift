@@ -11,7 +11,7 @@ package struct GroupKeys: Sendable {
     /// Why this member does not have the current key.
     private let failure: SyncError?
     /// What was found to count for nobody.
-    let void: VoidObjects
+    let invalid: InvalidObjects
     /// Whether the chain was read after all that is judged by it, so that a member or a key that it
     /// does not name is none of the group's.
     var isCurrent = true
@@ -22,7 +22,7 @@ package struct GroupKeys: Sendable {
 
     init(
         group: Data, own: MemberKeys, state: MembershipState,
-        keys: [UInt64: DataEncryptionKey], failure: SyncError?, void: VoidObjects
+        keys: [UInt64: DataEncryptionKey], failure: SyncError?, invalid: InvalidObjects
     ) {
         self.group = group
         self.own = own
@@ -30,7 +30,7 @@ package struct GroupKeys: Sendable {
         self.state = state
         self.keys = keys
         self.failure = failure
-        self.void = void
+        self.invalid = invalid
     }
 
     package var currentEpoch: UInt64 { state.epoch }

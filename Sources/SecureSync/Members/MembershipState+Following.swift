@@ -8,7 +8,7 @@ extension MembershipState {
     /// Stands for an object that is too large to be an entry, and is not read.
     static let tooLarge = hash(of: Data())
 
-    /// What is kept of an object that was found to be void: of all but a small one its hash.
+    /// What is kept of an object that was found to be invalid: of all but a small one its hash.
     static func shortened(_ object: Data) -> Data {
         object.count > 4096 ? hash(of: object) : object
     }
@@ -22,7 +22,7 @@ extension MembershipState {
         return object.count >= ChainEntry.signatureCount ? object : hash(of: object)
     }
 
-    /// Applies the next object of the chain, or skips it if it is void.
+    /// Applies the next object of the chain, or skips it if it is invalid.
     ///
     /// - Parameter bytes: What is kept of the object: see `kept`.
     /// - Throws: `Refusal` if it was signed for this place by a member, but after another chain
@@ -37,7 +37,7 @@ extension MembershipState {
             envelope.number == count + 1, let author = activeMember(envelope.author),
             envelope.isSigned(by: author.keys)
         else { return skip(Self.hash(of: bytes)) }
-        // Not void: a member that we trust has seen other objects than we were shown.
+        // Not invalid: a member that we trust has seen other objects than we were shown.
         guard envelope.previous == last else { throw Refusal("it follows another chain") }
         do {
             try apply(bytes)
@@ -52,7 +52,7 @@ extension MembershipState {
         count += 1
         hashes.append(Self.hash(of: last + hash))
         epochs.append(epoch)
-        void.append(count)
+        invalid.append(count)
     }
 
     /// Applies the next entry.

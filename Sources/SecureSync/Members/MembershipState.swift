@@ -4,13 +4,13 @@ package import Foundation
 /// Who belongs to a group: a pure function of the objects of its chain.
 ///
 /// Every rule is checked here, by each member for itself. An object that is not an entry of an
-/// active member for this place, or breaks a rule, is void: it counts as a place, and changes
+/// active member for this place, or breaks a rule, is invalid: it counts as a place, and changes
 /// nothing. So nobody who can write into the store, but is no member, stops the chain.
 package struct MembershipState: Equatable, Sendable {
     package internal(set) var group = Data()
     /// The groups whose members go on in this one, the last one first.
     package internal(set) var formers: [Data] = []
-    /// How many objects were applied, void ones included.
+    /// How many objects were applied, invalid ones included.
     package internal(set) var count: UInt64 = 0
     /// The hash of all of them.
     package var last: Data { hashes.last ?? Data(count: Self.hashCount) }
@@ -19,11 +19,12 @@ package struct MembershipState: Equatable, Sendable {
     /// The epoch after each object.
     var epochs: [UInt64] = []
     /// The places that hold no valid entry: a sign that a stranger can write into the store.
-    package internal(set) var void: [UInt64] = []
-    /// The last place with an entry: what follows it is void, and no member's hash covers it yet.
+    package internal(set) var invalid: [UInt64] = []
+    /// The last place with an entry: what follows it is invalid, and no member's hash covers it
+    /// yet.
     package var lastEntry: UInt64 {
         var number = count
-        for void in void.reversed() where void == number { number -= 1 }
+        for invalid in invalid.reversed() where invalid == number { number -= 1 }
         return number
     }
     /// All that were ever added, in their order.

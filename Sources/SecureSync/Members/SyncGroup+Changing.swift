@@ -29,7 +29,7 @@ extension SyncGroup {
             // The answer to an earlier try may have been lost.
             if !isOurs { isOurs = try await store.read(name) == bytes }
             if isOurs {
-                // Another call may have read it, or forgotten void places before it.
+                // Another call may have read it, or forgotten invalid places before it.
                 if state.count + 1 == entry.number {
                     try Self.take(bytes, id, &state, &entries)
                 } else if state.count < entry.number {

@@ -19,11 +19,11 @@ extension SyncGroup {
     /// - Throws: ``SyncError/groupHasMoved`` if it is in another store; the store's errors.
     func successor() async throws -> Successor? {
         var isElsewhere = false
-        let void = void
-        for name in candidates where !void.contains(name) {
+        let invalid = invalid
+        for name in candidates where !invalid.contains(name) {
             guard let bytes = try await store.read(name) else { continue }
             guard let next = counting(bytes) else {
-                void.insert(name, size: bytes.count)
+                invalid.insert(name, size: bytes.count)
                 continue
             }
             if try await Self.isThere(next, in: store) { return next }
@@ -118,7 +118,7 @@ extension SyncGroup {
         _ chain: [Data], of group: Data, in store: any SyncObjectStore
     ) async throws {
         for (index, bytes) in chain.enumerated() {
-            // Of void ones only the hash is known, and nobody could read on.
+            // Of invalid ones only the hash is known, and nobody could read on.
             guard bytes.count > MembershipState.hashCount else { return }
             let name = SyncNames.chainEntry(group: group, number: UInt64(index + 1))
             _ = try await store.create(name, bytes)

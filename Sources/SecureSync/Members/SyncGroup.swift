@@ -26,7 +26,7 @@ package actor SyncGroup {
     /// What the store lists under the names of successors, of an entry's size.
     var candidates: [String] = []
     /// What counts for nobody, as long as the chain has so many objects.
-    private var known: (count: UInt64, void: VoidObjects) = (0, VoidObjects())
+    private var known: (count: UInt64, invalid: InvalidObjects) = (0, InvalidObjects())
 
     init(
         _ id: Data, _ keys: MemberKeys, in store: any SyncObjectStore, keyStore: any KeyStore,
@@ -120,13 +120,13 @@ package actor SyncGroup {
 
     private func readAll() async throws {
         let listed = try await list()
-        if state.count - state.lastEntry <= Self.fewVoid {
-            try await readVoidAgain(listed.objects)
+        if state.count - state.lastEntry <= Self.fewInvalid {
+            try await readInvalidAgain(listed.objects)
         }
         do {
             try await readOn(listed)
         } catch let error as SyncError where !error.isTransient {
-            guard try await readVoidAgain(listed.objects) else { throw error }
+            guard try await readInvalidAgain(listed.objects) else { throw error }
             try await readOn(try await list())
         }
     }
@@ -152,16 +152,16 @@ package actor SyncGroup {
             .map(MembershipState.kept)
     }
 
-    /// Of so many void places at the end it is looked each time whether they still are: strangers
-    /// can make any number of them.
-    private static let fewVoid: UInt64 = 8
+    /// Of so many invalid places at the end it is looked each time whether they still are:
+    /// strangers can make any number of them.
+    private static let fewInvalid: UInt64 = 8
 
-    /// Forgets void places at the end which the store shows in another way now: it may have damaged
-    /// an entry on the way, and no entry of a member says that it was void.
+    /// Forgets invalid places at the end which the store shows in another way now: it may have
+    /// damaged an entry on the way, and no entry of a member says that it was invalid.
     ///
     /// - Returns: Whether there were some.
     @discardableResult
-    private func readVoidAgain(_ listed: [UInt64: Int]) async throws -> Bool {
+    private func readInvalidAgain(_ listed: [UInt64: Int]) async throws -> Bool {
         let (known, number) = (entries, state.lastEntry)
         guard number > 0 else { return false }
         for index in Int(number)..<known.count {
@@ -233,8 +233,8 @@ package actor SyncGroup {
         let name = SyncNames.chainEntry(group: id, number: state.count + 1)
         do {
             try state.follow(bytes)
-            let isVoid = state.void.last == state.count
-            entries.append(isVoid ? MembershipState.shortened(bytes) : bytes)
+            let isInvalid = state.invalid.last == state.count
+            entries.append(isInvalid ? MembershipState.shortened(bytes) : bytes)
         } catch let error as CBORError {
             throw SyncError.damaged(name, error.reason)
         } catch let refusal as MembershipState.Refusal {
@@ -246,9 +246,9 @@ package actor SyncGroup {
     }
 
     /// What was found to count for nobody, with the chain as it is.
-    var void: VoidObjects {
-        if known.count != state.count { known = (state.count, VoidObjects()) }
-        return known.void
+    var invalid: InvalidObjects {
+        if known.count != state.count { known = (state.count, InvalidObjects()) }
+        return known.invalid
     }
 
     // MARK: - Keys
@@ -265,7 +265,8 @@ package actor SyncGroup {
         var failure: SyncError?
         do { _ = try currentKey() } catch let error as SyncError { failure = error }
         return GroupKeys(
-            group: id, own: memberKeys, state: state, keys: keys, failure: failure, void: void)
+            group: id, own: memberKeys, state: state, keys: keys, failure: failure, invalid: invalid
+        )
     }
 
     /// The name of a member's device.

@@ -46,14 +46,14 @@ extension Capture {
     ) throws {
         let marked = try markedShapes(in: db)
         let orphans = try marked.isEmpty ? [] : Orphans(of: shapes(in: db), in: db).marked()
-        let isLookedAt = try !orphans.isEmpty || !ParkedRows(db: db).tables().isEmpty
+        let isLookedAt = try !orphans.isEmpty || !HeldBackRows(db: db).tables().isEmpty
         // Without their values.
         var changes: [RowChange] = []
         try timestampMarks(of: marked, in: db) { change in
             try emit(change)
             guard isLookedAt else { return }
             changes.append(change)
-            changes[changes.count - 1].registers = []
+            changes[changes.count - 1].columnGroups = []
         }
         if !changes.isEmpty {
             _ = try merging(in: db) {
@@ -64,9 +64,9 @@ extension Capture {
         _ = try takeUpLater(in: db)
     }
 
-    /// Takes up changes of tables and columns that have been made since they came, and tries parked
-    /// rows again: once after each ``install(in:)``, and not while something waits for a timestamp;
-    /// in a write transaction.
+    /// Takes up changes of tables and columns that have been made since they came, and tries held
+    /// back rows again: once after each ``install(in:)``, and not while something waits for a
+    /// timestamp; in a write transaction.
     package func takeUpLater(in db: SecureDatabaseStore) throws -> MergeReport {
         guard try db.int(forQuery: "SELECT count(*) FROM main.securestorage_sync_due") == 1,
             try waitingMarks(in: db) == nil
@@ -82,8 +82,8 @@ extension Capture {
         let (rows, later) = (try KnownRows(self, in: db), LaterChanges(db: db))
         for (change, entry) in try later.all() where rows.canHave(change) {
             try later.remove(entry)
-            if try rows.life(of: change) == change.life.timestamp {
-                try later.add(Floor(time: .max).reduced(change))
+            if try rows.incarnation(of: change) == change.incarnation.timestamp {
+                try later.add(StablePoint(time: .max).reduced(change))
             }
         }
         try removeAllClocks(in: db)
@@ -121,12 +121,12 @@ extension Capture {
     }
 
     /// The rows that are held back.
-    package func parkedRows(in db: SecureDatabaseStore) throws -> [ParkedRow] {
-        let parked = ParkedRows(db: db)
+    package func heldBackRows(in db: SecureDatabaseStore) throws -> [HeldBackRow] {
+        let heldBack = HeldBackRows(db: db)
         return try shapes(in: db).flatMap { shape in
-            try parked.entries("tbl = ?", [.integer(shape.number)]).map { entry in
+            try heldBack.entries("tbl = ?", [.integer(shape.number)]).map { entry in
                 let columns = shape.groups.flatMap { $0 }
-                return ParkedRow(
+                return HeldBackRow(
                     table: shape.name, key: entry.key.values() ?? [], columns: columns,
                     values: columns.map { entry.value(of: $0, shape) ?? .null },
                     standing: entry.standing,
@@ -135,15 +135,15 @@ extension Capture {
         }
     }
 
-    /// Forgets parked rows and changes that wait, and keeps the conflicts.
+    /// Forgets held back rows and changes that wait, and keeps the conflicts.
     ///
     /// With ``removeAllRows(in:)``.
     package func removeAllMerging(in db: SecureDatabaseStore) throws {
         try MergeTables.removeAllRows(in: db)
     }
 
-    /// Forgets parked rows and changes that wait, and lists them in the conflicts: the file's rows
-    /// go into another group, and these are not among those that the app sees.
+    /// Forgets held back rows and changes that wait, and lists them in the conflicts: the file's
+    /// rows go into another group, and these are not among those that the app sees.
     package func listAllMerging(in db: SecureDatabaseStore) throws {
         let list = ConflictList(db: db)
         func add(
@@ -152,28 +152,28 @@ extension Capture {
         ) throws {
             try list.add(
                 LostValues(
-                    columns: columns, values: values, timestamp: timestamp, winner: .floor,
+                    columns: columns, values: values, timestamp: timestamp, winner: .stablePoint,
                     reason: .deleted), table, key)
         }
-        for row in try parkedRows(in: db) {
-            try add(row.table, row.key, row.columns, row.values, .floor)
+        for row in try heldBackRows(in: db) {
+            try add(row.table, row.key, row.columns, row.values, .stablePoint)
         }
-        for (change, _) in try LaterChanges(db: db).all() where change.life.isAlive {
+        for (change, _) in try LaterChanges(db: db).all() where change.incarnation.isAlive {
             try add(
-                change.table, change.key, change.registers.flatMap(\.columns),
-                change.registers.flatMap(\.values), change.greatestTimestamp)
+                change.table, change.key, change.columnGroups.flatMap(\.columns),
+                change.columnGroups.flatMap(\.values), change.greatestTimestamp)
         }
         try list.trim()
         try removeAllMerging(in: db)
     }
 
-    /// Looks at all parked rows again, after clocks have been forgotten: of two rows with one
+    /// Looks at all held back rows again, after clocks have been forgotten: of two rows with one
     /// unique value, the order of their births may not be known any more.
     ///
     /// Nothing may wait for a timestamp.
     package func settleAll(in db: SecureDatabaseStore) throws {
-        guard try !ParkedRows(db: db).tables().isEmpty else { return }
-        _ = try merging(in: db) { try $0.noteAllParked() }
+        guard try !HeldBackRows(db: db).tables().isEmpty else { return }
+        _ = try merging(in: db) { try $0.noteAllHeldBack() }
     }
 
     /// Lists a change of this file as one that has lost as a whole; nothing if the row is as it
@@ -183,19 +183,19 @@ extension Capture {
         in db: SecureDatabaseStore
     ) throws {
         let values = try rows.values(of: change)
-        let lost = change.registers.flatMap { register in
-            zip(register.columns, register.values).filter { column, value in
+        let lost = change.columnGroups.flatMap { columnGroup in
+            zip(columnGroup.columns, columnGroup.values).filter { column, value in
                 guard let values else { return true }
                 return !(values[column.sqlNameKey] ?? .null).isIdentical(to: value)
             }
         }
         let isThere = values != nil
-        guard change.life.isAlive ? !lost.isEmpty || !isThere : isThere else { return }
+        guard change.incarnation.isAlive ? !lost.isEmpty || !isThere : isThere else { return }
         let list = ConflictList(db: db)
         try list.add(
             LostValues(
                 columns: lost.map(\.0), values: lost.map(\.1), timestamp: change.greatestTimestamp,
-                winner: .floor, reason: change.life.isAlive ? reason : .deletionLost),
+                winner: .stablePoint, reason: change.incarnation.isAlive ? reason : .deletionLost),
             change.table, change.key)
         try list.trim()
     }

@@ -8,7 +8,7 @@ import SecureStorage
 /// settlement look at those.
 final class DirectWrites {
     private let settlement: Settlement
-    /// Whether parked rows may depend on what is written to a table.
+    /// Whether held back rows may depend on what is written to a table.
     private let hasInterest: [Bool]
     /// How many rows were written or removed.
     private(set) var written = 0
@@ -25,40 +25,40 @@ final class DirectWrites {
 
     init(_ settlement: Settlement) {
         self.settlement = settlement
-        let (tables, parked) = (settlement.tables, settlement.rows.parkedTables)
+        let (tables, heldBack) = (settlement.tables, settlement.rows.heldBackTables)
         hasInterest = tables.map { table in
-            !table.uniques.isEmpty && parked.contains(table.shape.number)
-                || table.referrers.contains { parked.contains(tables[$0.table].shape.number) }
+            !table.uniques.isEmpty && heldBack.contains(table.shape.number)
+                || table.referrers.contains { heldBack.contains(tables[$0.table].shape.number) }
         }
     }
 
     /// Returns false if the change is not of that kind, with nothing done.
     func isWritten(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         guard !settlement.rows.holds(table, change.key) else { return false }
-        guard change.life.isAlive else { return try isDeleted(change, table) }
+        guard change.incarnation.isAlive else { return try isDeleted(change, table) }
         let isNew =
-            change.registers.count == table.shape.groups.count
-            && change.registers.allSatisfy { $0.timestamp == change.life.timestamp }
+            change.columnGroups.count == table.shape.groups.count
+            && change.columnGroups.allSatisfy { $0.timestamp == change.incarnation.timestamp }
         return isNew ? try isInserted(change, table) : try isUpdated(change, table)
     }
 
     private func isInserted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         var values = change.key
         values.reserveCapacity(table.columns.count)
-        for (register, group) in zip(change.registers, table.shape.groups) {
-            guard register.columns == group, register.values.count == group.count else {
+        for (columnGroup, group) in zip(change.columnGroups, table.shape.groups) {
+            guard columnGroup.columns == group, columnGroup.values.count == group.count else {
                 return false
             }
-            values += register.values
+            values += columnGroup.values
         }
-        if change.life.timestamp == .floor {
+        if change.incarnation.timestamp == .stablePoint {
             // A row of a snapshot, which needs no clock.
             guard try table.clocks.clock(of: change.key) == nil,
                 try accepts({ try table.insert(values) })
             else { return false }
             return isNoted(change, table, values)
         }
-        let clock = RowClock(life: change.life.timestamp, isAlive: true)
+        let clock = RowClock(incarnation: change.incarnation.timestamp, isAlive: true)
         guard try table.clocks.claim(clock, of: change.key) else { return false }
         guard try accepts({ try table.insert(values) }) else {
             try table.clocks.remove(change.key)
@@ -78,22 +78,24 @@ final class DirectWrites {
 
     private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         let found = try table.clocks.clock(of: change.key)
-        guard var clock = found ?? (change.life.timestamp == .floor ? .floor : nil),
-            clock.isAlive, clock.life == change.life.timestamp
+        guard
+            var clock = found
+                ?? (change.incarnation.timestamp == .stablePoint ? .stablePoint : nil),
+            clock.isAlive, clock.incarnation == change.incarnation.timestamp
         else { return false }
         var positions: [Int] = []
         var values: [SQLiteValue] = []
-        for register in change.registers {
-            for (column, value) in zip(register.columns, register.values) {
+        for columnGroup in change.columnGroups {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
                 guard let position = table.positions[column.sqlNameKey],
                     position >= table.keyCount, !table.isReferredTo[position]
                 else { return false }
                 let number = table.numbers[position]
                 let old = clock[number]
-                guard register.timestamp > old, old <= register.known ?? .floor else {
+                guard columnGroup.timestamp > old, old <= columnGroup.known ?? .stablePoint else {
                     return false
                 }
-                clock[number] = register.timestamp
+                clock[number] = columnGroup.timestamp
                 positions.append(position)
                 values.append(value)
             }
@@ -115,15 +117,15 @@ final class DirectWrites {
 
     private func isDeleted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         guard table.referrers.isEmpty, !hasInterest[table.index],
-            !settlement.rows.parkedTables.contains(table.shape.number)
+            !settlement.rows.heldBackTables.contains(table.shape.number)
         else { return false }
-        let clock = try table.clocks.clock(of: change.key) ?? .floor
-        guard clock.isAlive, change.life.timestamp > clock.life,
-            clock.greatest <= change.life.known ?? .floor
+        let clock = try table.clocks.clock(of: change.key) ?? .stablePoint
+        guard clock.isAlive, change.incarnation.timestamp > clock.incarnation,
+            clock.greatest <= change.incarnation.known ?? .stablePoint
         else { return false }
         if try accepts({ try table.delete(change.key) }) { written += 1 }
         try table.clocks.set(
-            RowClock(life: change.life.timestamp, isAlive: false), of: change.key)
+            RowClock(incarnation: change.incarnation.timestamp, isAlive: false), of: change.key)
         return true
     }
 

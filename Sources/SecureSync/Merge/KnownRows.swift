@@ -6,7 +6,7 @@ package import SecureStorage
 package final class KnownRows {
     private let db: SecureDatabaseStore
     private var tables: [String: Table] = [:]
-    private let parked: ParkedRows
+    private let heldBack: HeldBackRows
 
     private struct Table {
         var shape: TableShape
@@ -16,7 +16,7 @@ package final class KnownRows {
 
     package init(_ capture: Capture, in db: SecureDatabaseStore) throws {
         self.db = db
-        parked = ParkedRows(db: db)
+        heldBack = HeldBackRows(db: db)
         let members = try MemberNumbers(in: db)
         for shape in try capture.shapes(in: db) {
             tables[shape.name.sqlNameKey] = Table(
@@ -42,14 +42,14 @@ package final class KnownRows {
     /// Whether a change has all columns of its row, as far as this file has them.
     func isWhole(_ change: RowChange) -> Bool {
         guard let table = table(of: change) else { return false }
-        let names = Set(change.registers.flatMap(\.columns).map(\.sqlNameKey))
+        let names = Set(change.columnGroups.flatMap(\.columns).map(\.sqlNameKey))
         return table.shape.groups.joined().allSatisfy { names.contains($0.sqlNameKey) }
     }
 
     /// The birth of a change's row; nil if there is none.
-    package func life(of change: RowChange) throws -> Timestamp? {
+    package func incarnation(of change: RowChange) throws -> Timestamp? {
         guard let table = table(of: change), try values(of: change) != nil else { return nil }
-        return try table.clocks.clock(of: change.key)?.life ?? .floor
+        return try table.clocks.clock(of: change.key)?.incarnation ?? .stablePoint
     }
 
     /// The values of a change's row, by the keys of its columns' names; nil if there is none.
@@ -57,7 +57,7 @@ package final class KnownRows {
         guard let table = table(of: change) else { return nil }
         let found =
             try table.rows.row(of: change.key)?.columns
-            ?? parked.entry(table.shape.number, RowKey(change.key))?.values
+            ?? heldBack.entry(table.shape.number, RowKey(change.key))?.values
         return found.map { columns in
             Dictionary(
                 columns.map { (table.shape.currentName($0.key).sqlNameKey, $0.value) },

@@ -30,13 +30,14 @@ struct LaterChanges {
                     let key = RowKey(bytes: bytes).values(), let content = row[2].blobBytes
                 else { return nil }
                 let state = try Self.decoded(content)
-                let registers = state.cells.sorted { $0.key < $1.key }.map {
-                    RowChange.Register(
+                let columnGroups = state.cells.sorted { $0.key < $1.key }.map {
+                    RowChange.ColumnGroup(
                         columns: [$0.key], values: [$0.value.value], timestamp: $0.value.timestamp)
                 }
                 let change = RowChange(
                     table: table, key: key,
-                    life: .init(timestamp: state.life, isAlive: state.isAlive), registers: registers
+                    incarnation: .init(timestamp: state.incarnation, isAlive: state.isAlive),
+                    columnGroups: columnGroups
                 )
                 return (change, Entry(table: table, key: RowKey(bytes: bytes)))
             }

@@ -5,7 +5,7 @@ package struct MergeReport: Equatable, Sendable {
     /// Rows written to their tables or removed from them.
     package var written = 0
     /// Rows that are held back from now on.
-    package var parked = 0
+    package var heldBack = 0
     /// Rows that were held back and are in their tables again.
     package var returned = 0
     package var conflicts = 0
@@ -84,12 +84,12 @@ final class Merger {
     /// Returns a change with its columns as the table has them; those that it does not have wait.
     private func known(_ change: RowChange, _ table: MergedTable) throws -> RowChange {
         var (known, unknown) = (change, change)
-        known.registers = []
-        unknown.registers = []
-        for register in change.registers {
-            var (own, other) = (register, register)
+        known.columnGroups = []
+        unknown.columnGroups = []
+        for columnGroup in change.columnGroups {
+            var (own, other) = (columnGroup, columnGroup)
             (own.columns, own.values, other.columns, other.values) = ([], [], [], [])
-            for (column, value) in zip(register.columns, register.values) {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
                 if let position = table.positions[column.sqlNameKey], position >= table.keyCount {
                     own.columns.append(table.columns[position])
                     own.values.append(value)
@@ -98,10 +98,10 @@ final class Merger {
                     other.values.append(value)
                 }
             }
-            if !own.columns.isEmpty { known.registers.append(own) }
-            if !other.columns.isEmpty { unknown.registers.append(other) }
+            if !own.columns.isEmpty { known.columnGroups.append(own) }
+            if !other.columns.isEmpty { unknown.columnGroups.append(other) }
         }
-        if !unknown.registers.isEmpty {
+        if !unknown.columnGroups.isEmpty {
             try later.add(unknown)
             report.later += 1
         }
@@ -125,10 +125,10 @@ final class Merger {
             return
         }
         let before = state
-        // An earlier life's values lose as they are.
-        if isLate, change.life.timestamp == state.life {
-            for column in change.registers.lazy.flatMap(\.columns)
-            where state.cells[column]?.timestamp == state.life {
+        // An earlier incarnation's values lose as they are.
+        if isLate, change.incarnation.timestamp == state.incarnation {
+            for column in change.columnGroups.lazy.flatMap(\.columns)
+            where state.cells[column]?.timestamp == state.incarnation {
                 state.cells[column] = nil
             }
         }
@@ -141,7 +141,7 @@ final class Merger {
     }
 
     private func set(_ row: Settlement.Row, _ state: RowState, _ table: MergedTable) throws {
-        var clock = RowClock(life: state.life, isAlive: state.isAlive)
+        var clock = RowClock(incarnation: state.incarnation, isAlive: state.isAlive)
         guard state.isAlive else {
             settlement.set(row, nil, clock: clock)
             return
@@ -167,7 +167,7 @@ final class Merger {
             guard let table = table(of: change) else { continue }
             let row = try settlement.rows.row(table, change.key)
             settlement.note(row)
-            if let hidden = row.parkedValues, row.shown != hidden,
+            if let hidden = row.heldBackValues, row.shown != hidden,
                 row.shown != nil || row.values == nil
             {
                 let positions = hidden.indices.filter {
@@ -177,21 +177,21 @@ final class Merger {
                     LostValues(
                         columns: positions.map { table.columns[$0] },
                         values: positions.map { hidden[$0] },
-                        timestamp: change.life.known ?? .floor,
-                        winner: change.life.timestamp, reason: .replacedUnseen),
+                        timestamp: change.incarnation.known ?? .stablePoint,
+                        winner: change.incarnation.timestamp, reason: .replacedUnseen),
                     table.shape.name, change.key)
                 report.conflicts += 1
             }
         }
         // What a row was is not known any more, so all that may have waited for it is looked at.
-        for table in tables where settlement.rows.parkedTables.contains(table.shape.number) {
+        for table in tables where settlement.rows.heldBackTables.contains(table.shape.number) {
             let isTouched = changes.contains { change in
                 change.table.isSameName(as: table.shape.name)
                     || table.references.contains {
                         tables[$0.parent].shape.name.isSameName(as: change.table)
                     }
             }
-            if isTouched { try noteParked(of: table) }
+            if isTouched { try noteHeldBack(of: table) }
         }
     }
 
@@ -203,8 +203,8 @@ final class Merger {
         }
     }
 
-    private func noteParked(of table: MergedTable, isAnew: Bool = false) throws {
-        for key in try settlement.rows.parked.keys(of: table.shape.number) {
+    private func noteHeldBack(of table: MergedTable, isAnew: Bool = false) throws {
+        for key in try settlement.rows.heldBack.keys(of: table.shape.number) {
             guard let values = key.values(), values.count == table.keyCount else { continue }
             let row = try settlement.rows.row(table, values)
             if isAnew {
@@ -216,13 +216,13 @@ final class Merger {
         }
     }
 
-    func noteAllParked(isAnew: Bool = false) throws {
-        for table in tables where settlement.rows.parkedTables.contains(table.shape.number) {
-            try noteParked(of: table, isAnew: isAnew)
+    func noteAllHeldBack(isAnew: Bool = false) throws {
+        for table in tables where settlement.rows.heldBackTables.contains(table.shape.number) {
+            try noteHeldBack(of: table, isAnew: isAnew)
         }
     }
 
-    /// Takes up what waited for a migration, and looks at all parked rows again.
+    /// Takes up what waited for a migration, and looks at all held back rows again.
     func joinLater() throws {
         for (change, entry) in try later.all() {
             guard let table = table(of: change), change.key.count == table.keyCount else {
@@ -231,7 +231,7 @@ final class Merger {
             try later.remove(entry)
             try join(try known(table.shape.renamed(change), table), table, isLate: true)
         }
-        try noteAllParked(isAnew: true)
+        try noteAllHeldBack(isAnew: true)
     }
 
     /// Settles the rest; new clocks stay in their small tables up to a number.
@@ -241,7 +241,7 @@ final class Merger {
         if !settlement.dirty.isEmpty {
             let outcome = try Placement(settlement: settlement, db: db).run()
             report.written += outcome.written
-            report.parked += outcome.parked
+            report.heldBack += outcome.heldBack
             report.returned += outcome.returned
         }
         if report.conflicts > 0 { try conflicts.trim() }
@@ -252,9 +252,11 @@ final class Merger {
 extension Settlement.Row {
     /// nil if nothing is known of the row.
     fileprivate func state(_ table: MergedTable) -> RowState? {
-        guard let clock = clock ?? (values == nil ? nil : .floor) else { return nil }
-        guard clock.isAlive, let values else { return RowState(life: clock.life, isAlive: false) }
-        var state = RowState(life: clock.life, isAlive: true)
+        guard let clock = clock ?? (values == nil ? nil : .stablePoint) else { return nil }
+        guard clock.isAlive, let values else {
+            return RowState(incarnation: clock.incarnation, isAlive: false)
+        }
+        var state = RowState(incarnation: clock.incarnation, isAlive: true)
         for position in table.keyCount..<table.columns.count {
             state.cells[table.columns[position]] = .init(
                 value: values[position], timestamp: clock[table.numbers[position]])

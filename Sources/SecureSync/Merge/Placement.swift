@@ -13,7 +13,7 @@ struct Placement {
 
     struct Outcome {
         var written = 0
-        var parked = 0
+        var heldBack = 0
         var returned = 0
     }
 
@@ -49,8 +49,8 @@ struct Placement {
             guard table.shape.mayRefuseRows, let values = row.values, row.shown != values,
                 [.orphan, .duplicate, .waiting].contains(row.standing),
                 // Not for the same values again, unless a migration may have changed the table.
-                row.isStale || row.parkedValues != values
-                    || (row.parkedStanding ?? .absent) < .orphan
+                row.isStale || row.heldBackValues != values
+                    || (row.heldBackStanding ?? .absent) < .orphan
             else { return false }
             try db.startSavePoint(Self.savepoint)
             defer {
@@ -65,7 +65,7 @@ struct Placement {
         }
     }
 
-    /// Writes the clocks and the parked rows.
+    /// Writes the clocks and the held back rows.
     private func note() throws -> Outcome {
         var outcome = Outcome()
         for row in settlement.rows.all {
@@ -75,19 +75,19 @@ struct Placement {
             }
             let standing = row.standing
             guard standing != .absent, standing != .visible, let values = row.values else {
-                guard row.parkedStanding != nil else { continue }
-                try settlement.rows.parked.remove(table.shape.number, row.id.key)
+                guard row.heldBackStanding != nil else { continue }
+                try settlement.rows.heldBack.remove(table.shape.number, row.id.key)
                 if standing == .visible { outcome.returned += 1 }
                 continue
             }
-            if !row.isStale, row.parkedStanding == standing, row.parkedValues == values,
-                row.parkedBlocker == row.blocker?.key
+            if !row.isStale, row.heldBackStanding == standing, row.heldBackValues == values,
+                row.heldBackBlocker == row.blocker?.key
             {
                 continue
             }
-            try settlement.rows.parked.set(
+            try settlement.rows.heldBack.set(
                 values, of: table, row.id.key, standing, blocker: row.blocker?.key)
-            if row.parkedStanding == nil { outcome.parked += 1 }
+            if row.heldBackStanding == nil { outcome.heldBack += 1 }
         }
         return outcome
     }

@@ -64,7 +64,7 @@ struct ConflictList {
                 let reason = row[4].number.flatMap(LostValues.Reason.init(rawValue:)),
                 let timestamp = Self.timestamp(row[5], row[6]),
                 let winner = Self.timestamp(row[7], row[8]),
-                let bytes = row[3].blobBytes, let values = ParkedRows.decoded(bytes)
+                let bytes = row[3].blobBytes, let values = HeldBackRows.decoded(bytes)
             else {
                 throw SyncError.damaged("securestorage_sync_conflict", "an entry cannot be read")
             }

@@ -1,14 +1,14 @@
 package import SecureStorage
 
-/// What is known of one row: when its life began or ended, and each column's value with its
+/// What is known of one row: when its incarnation began or ended, and each column's value with its
 /// timestamp.
 ///
-/// Joining states in any order, and any of them twice, has one result. The greater life wins as a
-/// whole, so that nothing of an earlier life comes back; within one life each column's greater
-/// timestamp wins. Columns that win or lose together have one timestamp, so they need no rule of
-/// their own.
+/// Joining states in any order, and any of them twice, has one result. The greater incarnation wins
+/// as a whole, so that nothing of an earlier incarnation comes back; within one incarnation each
+/// column's greater timestamp wins. Columns that win or lose together have one timestamp, so they
+/// need no rule of their own.
 package struct RowState: Equatable, Sendable {
-    package var life: Timestamp
+    package var incarnation: Timestamp
     package var isAlive: Bool
     /// By the columns' names; none if the row is dead.
     package var cells: [String: Cell]
@@ -29,19 +29,19 @@ package struct RowState: Equatable, Sendable {
         }
     }
 
-    package init(life: Timestamp, isAlive: Bool, cells: [String: Cell] = [:]) {
-        self.life = life
+    package init(incarnation: Timestamp, isAlive: Bool, cells: [String: Cell] = [:]) {
+        self.incarnation = incarnation
         self.isAlive = isAlive
         self.cells = isAlive ? cells : [:]
     }
 
     /// What a member knows that knows nothing but this change.
     package init(_ change: RowChange) {
-        self.init(life: change.life.timestamp, isAlive: change.life.isAlive)
+        self.init(incarnation: change.incarnation.timestamp, isAlive: change.incarnation.isAlive)
         guard isAlive else { return }
-        for register in change.registers {
-            for (column, value) in zip(register.columns, register.values) {
-                let cell = Cell(value: value, timestamp: register.timestamp)
+        for columnGroup in change.columnGroups {
+            for (column, value) in zip(columnGroup.columns, columnGroup.values) {
+                let cell = Cell(value: value, timestamp: columnGroup.timestamp)
                 // Members may spell a column differently; here it has one name.
                 if let own = cells[column], !cell.isAfter(own) { continue }
                 cells[column] = cell
@@ -50,8 +50,8 @@ package struct RowState: Equatable, Sendable {
     }
 
     package mutating func join(_ other: RowState) {
-        guard isSameLife(as: other) else {
-            if isEarlierLife(than: other) { self = other }
+        guard isSameIncarnation(as: other) else {
+            if isEarlierIncarnation(than: other) { self = other }
             return
         }
         for (column, cell) in other.cells {
@@ -60,12 +60,13 @@ package struct RowState: Equatable, Sendable {
         }
     }
 
-    private func isSameLife(as other: RowState) -> Bool {
-        life == other.life && isAlive == other.isAlive
+    private func isSameIncarnation(as other: RowState) -> Bool {
+        incarnation == other.incarnation && isAlive == other.isAlive
     }
 
-    private func isEarlierLife(than other: RowState) -> Bool {
-        life == other.life ? isAlive && !other.isAlive : life < other.life
+    private func isEarlierIncarnation(than other: RowState) -> Bool {
+        incarnation == other.incarnation
+            ? isAlive && !other.isAlive : incarnation < other.incarnation
     }
 }
 
@@ -112,29 +113,30 @@ extension RowState {
     package mutating func merge(_ change: RowChange) -> [LostValues] {
         let other = RowState(change)
         defer { join(other) }
-        guard isSameLife(as: other) else {
-            return isEarlierLife(than: other)
-                ? lost(self, to: other, unknownTo: change.life.known)
+        guard isSameIncarnation(as: other) else {
+            return isEarlierIncarnation(than: other)
+                ? lost(self, to: other, unknownTo: change.incarnation.known)
                 : lost(other, to: self, unknownTo: nil)
         }
-        return change.registers.compactMap { register in
+        return change.columnGroups.compactMap { columnGroup in
             var (overwritten, refused): ([(String, Cell)], [(String, Cell)]) = ([], [])
-            for column in register.columns {
+            for column in columnGroup.columns {
                 guard let own = cells[column], let new = other.cells[column],
                     own.value != new.value || own.timestamp == new.timestamp, own != new
                 else { continue }
                 if new.isAfter(own) {
-                    if own.timestamp > register.known ?? .floor {
+                    if own.timestamp > columnGroup.known ?? .stablePoint {
                         overwritten.append((column, own))
                     }
-                } else if register.timestamp > life {
+                } else if columnGroup.timestamp > incarnation {
                     // The insertion's own values are known to all who edit the row.
                     refused.append((column, new))
                 }
             }
             let winner =
-                register.columns.compactMap { cells[$0]?.timestamp }.max() ?? register.timestamp
-            return LostValues(overwritten, winner: register.timestamp, .overwritten)
+                columnGroup.columns.compactMap { cells[$0]?.timestamp }.max()
+                ?? columnGroup.timestamp
+            return LostValues(overwritten, winner: columnGroup.timestamp, .overwritten)
                 ?? LostValues(refused, winner: winner, .overwritten)
         }
     }
@@ -143,11 +145,11 @@ extension RowState {
         _ loser: RowState, to winner: RowState, unknownTo known: Timestamp?
     ) -> [LostValues] {
         let cells = loser.cells.filter { column, cell in
-            cell.timestamp > known ?? .floor && cell.value != winner.cells[column]?.value
+            cell.timestamp > known ?? .stablePoint && cell.value != winner.cells[column]?.value
         }
         let sorted = cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return [
-            LostValues(sorted, winner: winner.life, winner.isAlive ? .replaced : .deleted)
+            LostValues(sorted, winner: winner.incarnation, winner.isAlive ? .replaced : .deleted)
         ].compactMap { $0 }
     }
 }
@@ -167,7 +169,7 @@ extension LostValues {
 extension RowState {
     package func encoded() -> [UInt8] {
         var writer = CBORWriter()
-        writer.stored(life)
+        writer.stored(incarnation)
         writer.bool(isAlive)
         writer.array(cells.count)
         for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
@@ -180,7 +182,7 @@ extension RowState {
 
     package init(decoding bytes: [UInt8]) throws {
         var reader = CBORReader(bytes)
-        self.init(life: try reader.storedTimestamp(), isAlive: try reader.bool())
+        self.init(incarnation: try reader.storedTimestamp(), isAlive: try reader.bool())
         for _ in 0..<(try reader.array()) {
             let column = try reader.text()
             let timestamp = try reader.storedTimestamp()

@@ -14,12 +14,12 @@ extension Settlement {
         var values: [SQLiteValue]?
         /// What the table has.
         var shown: [SQLiteValue]?
-        /// What was parked; `shown` and this are nil for a row that is new.
-        var parkedValues: [SQLiteValue]?
-        var parkedStanding: Standing?
-        var parkedBlocker: RowKey?
+        /// What was held back; `shown` and this are nil for a row that is new.
+        var heldBackValues: [SQLiteValue]?
+        var heldBackStanding: Standing?
+        var heldBackBlocker: RowKey?
         var isClockChanged = false
-        /// Whether what is parked has to be written again although it stands as before.
+        /// Whether what is held back has to be written again although it stands as before.
         var isStale = false
         var isRefused = false
         var isSound = false
@@ -42,7 +42,9 @@ extension Settlement {
 
         /// Before another row if it came first.
         func isBefore(_ other: Row) -> Bool {
-            let (left, right) = (clock?.life ?? .floor, other.clock?.life ?? .floor)
+            let (left, right) = (
+                clock?.incarnation ?? .stablePoint, other.clock?.incarnation ?? .stablePoint
+            )
             return left == right ? id.key < other.id.key : left < right
         }
     }

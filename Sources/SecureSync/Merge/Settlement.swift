@@ -50,7 +50,7 @@ final class Settlement {
     private func noteReferrersOfFormer() throws {
         for row in rows.all where row.isClockChanged {
             let table = rows.tables[row.id.table]
-            for former in [row.shown, row.parkedValues].compactMap({ $0 }) {
+            for former in [row.shown, row.heldBackValues].compactMap({ $0 }) {
                 if let values = row.values,
                     former.indices.allSatisfy({
                         !table.isReferredTo[$0] || former[$0] == values[$0]

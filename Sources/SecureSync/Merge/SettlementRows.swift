@@ -7,15 +7,15 @@ final class SettlementRows {
     typealias RowID = Settlement.RowID
 
     let tables: [MergedTable]
-    let parked: ParkedRows
-    /// Tables, by their numbers, that have parked rows in the file.
-    let parkedTables: Set<Int64>
+    let heldBack: HeldBackRows
+    /// Tables, by their numbers, that have held back rows in the file.
+    let heldBackTables: Set<Int64>
 
     private var rows: [RowID: Row] = [:]
     private var index: [PlaceValue: Set<RowID>] = [:]
     private var blocked: [RowID: Set<RowID>] = [:]
     private var sought: Set<PlaceValue> = []
-    private var soughtParked: Set<PlaceValue> = []
+    private var soughtHeldBack: Set<PlaceValue> = []
 
     private struct PlaceValue: Hashable {
         var table: Int
@@ -26,8 +26,8 @@ final class SettlementRows {
 
     init(_ tables: [MergedTable], in db: SecureDatabaseStore) throws {
         self.tables = tables
-        parked = ParkedRows(db: db)
-        parkedTables = try parked.tables()
+        heldBack = HeldBackRows(db: db)
+        heldBackTables = try heldBack.tables()
     }
 
     var all: some Collection<Row> { rows.values }
@@ -49,8 +49,8 @@ final class SettlementRows {
             row.values = shown
             (row.isSound, row.isWinner, row.isVisible) = (true, true, true)
         }
-        if parkedTables.contains(table.shape.number),
-            let entry = try parked.entry(table.shape.number, id.key)
+        if heldBackTables.contains(table.shape.number),
+            let entry = try heldBack.entry(table.shape.number, id.key)
         {
             let defaults = try table.defaults()
             let values = table.columns.indices.map { position in
@@ -58,9 +58,9 @@ final class SettlementRows {
                     ? key[position]
                     : entry.value(of: table.columns[position], table.shape) ?? defaults[position]
             }
-            row.parkedValues = values
-            row.parkedStanding = entry.standing
-            row.parkedBlocker = entry.blocker
+            row.heldBackValues = values
+            row.heldBackStanding = entry.standing
+            row.heldBackBlocker = entry.blocker
             if row.shown == nil, row.clock?.isAlive ?? true {
                 row.values = values
                 row.isRefused = entry.standing == .refused
@@ -96,8 +96,8 @@ final class SettlementRows {
     /// The rows that another one blocks.
     func blocked(by row: Row) throws -> [Row] {
         let table = tables[row.id.table]
-        if parkedTables.contains(table.shape.number) {
-            for key in try parked.keys(of: table.shape.number, blockedBy: row.id.key) {
+        if heldBackTables.contains(table.shape.number) {
+            for key in try heldBack.keys(of: table.shape.number, blockedBy: row.id.key) {
                 _ = try self.row(table, key)
             }
         }
@@ -107,7 +107,7 @@ final class SettlementRows {
     /// Has values sought in the file once more: rows may have been written since.
     func forgetSought() {
         sought = []
-        soughtParked = []
+        soughtHeldBack = []
     }
 
     private func places(of row: Row) -> [PlaceValue] {
@@ -138,8 +138,8 @@ final class SettlementRows {
         _ values: [SQLiteValue], shown: Bool = true
     ) throws -> [Row] {
         let sought = PlaceValue(table: table.index, place: number, bytes: bytes)
-        if parkedTables.contains(table.shape.number), soughtParked.insert(sought).inserted {
-            for key in try parked.keys(at: place, bytes) { _ = try row(table, key) }
+        if heldBackTables.contains(table.shape.number), soughtHeldBack.insert(sought).inserted {
+            for key in try heldBack.keys(at: place, bytes) { _ = try row(table, key) }
         }
         if shown, self.sought.insert(sought).inserted {
             for key in try table.keys(at: place, values) { _ = try row(table, key) }

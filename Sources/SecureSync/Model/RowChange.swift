@@ -7,31 +7,34 @@ package struct RowChange: Equatable, Sendable {
     package var table: String
     /// The values of the primary key's columns, in the key's order.
     package var key: [SQLiteValue]
-    package var life: Life
+    package var incarnation: Incarnation
     /// The groups of columns that were written, in no particular order.
-    package var registers: [Register]
+    package var columnGroups: [ColumnGroup]
 
-    package init(table: String, key: [SQLiteValue], life: Life, registers: [Register] = []) {
+    package init(
+        table: String, key: [SQLiteValue], incarnation: Incarnation,
+        columnGroups: [ColumnGroup] = []
+    ) {
         self.table = table
         self.key = key
-        self.life = life
-        self.registers = registers
+        self.incarnation = incarnation
+        self.columnGroups = columnGroups
     }
 
     /// The greatest timestamp in it.
     package var greatestTimestamp: Timestamp {
-        registers.reduce(life.timestamp) { max($0, $1.timestamp) }
+        columnGroups.reduce(incarnation.timestamp) { max($0, $1.timestamp) }
     }
 
     /// A row's beginning or its end.
     ///
-    /// Each insertion begins a new life, with a timestamp above those of all that the writer knew
-    /// of the row.
-    package struct Life: Equatable, Sendable {
+    /// Each insertion begins a new incarnation, with a timestamp above those of all that the writer
+    /// knew of the row.
+    package struct Incarnation: Equatable, Sendable {
         package var timestamp: Timestamp
         package var isAlive: Bool
-        /// The greatest timestamp that the writer knew of the row when it began or ended this life;
-        /// nil if it knew none.
+        /// The greatest timestamp that the writer knew of the row when it began or ended this
+        /// incarnation; nil if it knew none.
         ///
         /// What has a greater one was written without knowledge of this change, so if it loses, it
         /// is a conflict.
@@ -45,7 +48,7 @@ package struct RowChange: Equatable, Sendable {
     }
 
     /// Columns that win or lose together: one column, unless the table was declared otherwise.
-    package struct Register: Equatable, Sendable {
+    package struct ColumnGroup: Equatable, Sendable {
         package var columns: [String]
         package var values: [SQLiteValue]
         package var timestamp: Timestamp

@@ -15,7 +15,7 @@ package struct Timestamp: Hashable, Sendable {
 
     /// What a row has that was there before the table was synced, or whose clock is forgotten:
     /// below every timestamp that a writer gives.
-    package static let floor = Timestamp(time: 0, member: .none)
+    package static let stablePoint = Timestamp(time: 0, member: .none)
 
     /// The time of so many milliseconds since 1970, with a counter of 0.
     package static func time(milliseconds: UInt64) -> UInt64 {

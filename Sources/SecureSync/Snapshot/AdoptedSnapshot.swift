@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A snapshot whose floor counts in this file.
+/// A snapshot whose stable point counts in this file.
 struct AdoptedSnapshot: Equatable, Sendable {
     var number: UInt64 { manifest.declaration.number }
     /// Who has signed it.

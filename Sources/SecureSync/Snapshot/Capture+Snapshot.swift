@@ -1,6 +1,6 @@
 package import SecureStorage
 
-// What a snapshot has of the rows, and what is forgotten of them at its floor.
+// What a snapshot has of the rows, and what is forgotten of them at its stable point.
 extension Capture {
     /// Passes all that the file knows of its rows, each as one change: rows, those held back,
     /// tombstones, and what waits for tables and columns that this file does not have.
@@ -26,29 +26,30 @@ extension Capture {
                 var change = change
                 // One change for a row: its columns that wait are no change of their own.
                 if !waiting.isEmpty, let more = waiting[RowKey(change.key)],
-                    more.life.timestamp == change.life.timestamp,
-                    more.life.isAlive == change.life.isAlive
+                    more.incarnation.timestamp == change.incarnation.timestamp,
+                    more.incarnation.isAlive == change.incarnation.isAlive
                 {
-                    change.registers += more.registers
+                    change.columnGroups += more.columnGroups
                 }
                 try body(change)
             }
             try shape.reading { try eachVisibleRow(of: shape, members, in: db, pass) }
-            try eachParkedRow(of: shape, members, in: db, pass)
+            try eachHeldBackRow(of: shape, members, in: db, pass)
             try eachTombstone(of: shape, members, in: db, body)
         }
         for change in later.values.flatMap(\.values) { try body(change) }
     }
 
-    /// What the file knows above the floor: rows that were born or ended since, and of others the
-    /// columns that were written since; in a transaction, with nothing waiting for a timestamp.
+    /// What the file knows above the stable point: rows that were born or ended since, and of
+    /// others the columns that were written since; in a transaction, with nothing waiting for a
+    /// timestamp.
     func clockedRows(in db: SecureDatabaseStore) throws -> [RowChange] {
         var rows: [RowChange] = []
         try eachRow(in: db) { change in
-            guard change.greatestTimestamp > .floor else { return }
+            guard change.greatestTimestamp > .stablePoint else { return }
             var change = change
-            if change.life.timestamp == .floor {
-                change.registers.removeAll { $0.timestamp == .floor }
+            if change.incarnation.timestamp == .stablePoint {
+                change.columnGroups.removeAll { $0.timestamp == .stablePoint }
             }
             rows.append(change)
         }
@@ -75,15 +76,16 @@ extension Capture {
         value: (String) -> SQLiteValue
     ) -> RowChange {
         RowChange(
-            table: shape.name, key: key, life: .init(timestamp: clock.life, isAlive: true),
-            registers: shape.groups.flatMap { group -> [RowChange.Register] in
+            table: shape.name, key: key,
+            incarnation: .init(timestamp: clock.incarnation, isAlive: true),
+            columnGroups: shape.groups.flatMap { group -> [RowChange.ColumnGroup] in
                 // A column that a migration has added to the group is older than the others.
                 let timestamps = group.map {
-                    shape.columnNumbers[$0].map { clock[$0] } ?? clock.life
+                    shape.columnNumbers[$0].map { clock[$0] } ?? clock.incarnation
                 }
                 return Set(timestamps).sorted().map { timestamp in
                     let columns = zip(group, timestamps).filter { $0.1 == timestamp }.map(\.0)
-                    return RowChange.Register(
+                    return RowChange.ColumnGroup(
                         columns: columns, values: columns.map(value), timestamp: timestamp)
                 }
             })
@@ -92,7 +94,7 @@ extension Capture {
     private static func clock(
         _ value: SQLiteValue, _ shape: TableShape, _ members: MemberNumbers
     ) throws -> RowClock {
-        guard case .blob(let bytes) = value else { return .floor }
+        guard case .blob(let bytes) = value else { return .stablePoint }
         guard let clock = RowClock(decoding: bytes, member: members.member(numbered:)) else {
             throw SyncError.damaged(shape.clockTable, "a row's clock cannot be read")
         }
@@ -126,14 +128,14 @@ extension Capture {
         }
     }
 
-    private func eachParkedRow(
+    private func eachHeldBackRow(
         of shape: TableShape, _ members: MemberNumbers, in db: SecureDatabaseStore,
         _ body: (RowChange) throws -> Void
     ) throws {
         let clocks = try ClockTable(of: shape, members: members, in: db)
-        for entry in try ParkedRows(db: db).entries("tbl = ?", [.integer(shape.number)]) {
+        for entry in try HeldBackRows(db: db).entries("tbl = ?", [.integer(shape.number)]) {
             guard let key = entry.key.values() else { continue }
-            let clock = try clocks.clock(of: key) ?? .floor
+            let clock = try clocks.clock(of: key) ?? .stablePoint
             guard clock.isAlive else { continue }
             try body(Self.change(shape, key, clock) { entry.values[$0] ?? .null })
         }
@@ -154,25 +156,27 @@ extension Capture {
             try body(
                 RowChange(
                     table: shape.name, key: Array(row.prefix(keys.count)),
-                    life: .init(timestamp: clock.life, isAlive: false)))
+                    incarnation: .init(timestamp: clock.incarnation, isAlive: false)))
         }
     }
 
-    // MARK: - The floor
+    // MARK: - The stable point
 
-    /// Forgets what a floor covers: clocks, and tombstones of rows whose end all members know; in a
-    /// write transaction, with nothing waiting for a timestamp.
-    package func forget(through floor: Floor, in db: SecureDatabaseStore) throws {
-        guard floor.time > 0 else { return }
-        try raiseFloor(to: Timestamp.time(milliseconds: floor.time) | 0xffff, in: db)
-        try promise(upTo: floor.time, in: db)
+    /// Forgets what a stable point covers: clocks, and tombstones of rows whose end all members
+    /// know; in a write transaction, with nothing waiting for a timestamp.
+    package func forget(through stablePoint: StablePoint, in db: SecureDatabaseStore) throws {
+        guard stablePoint.time > 0 else { return }
+        try raiseStablePoint(to: Timestamp.time(milliseconds: stablePoint.time) | 0xffff, in: db)
+        try raiseLowerBound(to: stablePoint.time, in: db)
         try forgetLaterOfEndedRows(in: db)
         let members = try MemberNumbers(in: db)
         for shape in try shapes(in: db) {
             let clocks = try ClockTable(of: shape, members: members, in: db)
             try clocks.forEach { key, clock in
-                let reduced = floor.reduced(clock)
-                if reduced == .floor || !reduced.isAlive && reduced.life == .floor {
+                let reduced = stablePoint.reduced(clock)
+                if reduced == .stablePoint
+                    || !reduced.isAlive && reduced.incarnation == .stablePoint
+                {
                     try clocks.remove(key)
                 } else if reduced != clock {
                     try clocks.set(reduced, of: key)
@@ -181,30 +185,34 @@ extension Capture {
         }
         let later = LaterChanges(db: db)
         for (change, entry) in try later.all() {
-            let reduced = floor.reduced(change)
+            let reduced = stablePoint.reduced(change)
             guard reduced != change else { continue }
             try later.remove(entry)
-            if reduced.life.isAlive || reduced.life.timestamp > .floor { try later.add(reduced) }
+            if reduced.incarnation.isAlive || reduced.incarnation.timestamp > .stablePoint {
+                try later.add(reduced)
+            }
         }
         try settleAll(in: db)
     }
 
-    /// Removes values that wait for a column if the life of their row is over: the tombstone that
-    /// says so may be forgotten now, and the values would make a row of nothing else.
+    /// Removes values that wait for a column if the incarnation of their row is over: the tombstone
+    /// that says so may be forgotten now, and the values would make a row of nothing else.
     private func forgetLaterOfEndedRows(in db: SecureDatabaseStore) throws {
         let later = LaterChanges(db: db)
         let rows = try KnownRows(self, in: db)
         for (change, entry) in try later.all() where rows.canHave(change) {
-            if try rows.life(of: change) != change.life.timestamp { try later.remove(entry) }
+            if try rows.incarnation(of: change) != change.incarnation.timestamp {
+                try later.remove(entry)
+            }
         }
     }
 }
 
-extension Floor {
+extension StablePoint {
     /// A row's clock without the timestamps that say nothing any more.
     func reduced(_ clock: RowClock) -> RowClock {
         RowClock(
-            life: reduced(clock.life), isAlive: clock.isAlive,
+            incarnation: reduced(clock.incarnation), isAlive: clock.isAlive,
             columns: clock.columns.mapValues(reduced))
     }
 }

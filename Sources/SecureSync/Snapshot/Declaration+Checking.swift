@@ -3,21 +3,22 @@
 extension Declaration {
     /// Why a declaration cannot be the next one; nil if it can.
     ///
-    /// A writer that knows less comes to a lower floor, so one that is above what this member comes
-    /// to is wrong, or is about batches that it does not know yet.
+    /// A writer that knows less comes to a lower stable point, so one that is above what this
+    /// member comes to is wrong, or is about batches that it does not know yet.
     ///
     /// - Parameters:
     ///   - next: Which follows this one.
     ///   - writer: Who has signed it.
     ///   - published: Of each member, what its last batch that is applied here says.
-    ///   - promise: The time of a batch that is applied here, in milliseconds.
+    ///   - lowerBound: The time of a batch that is applied here, in milliseconds.
     /// - Returns: The reason, as the end of a sentence.
     package func objection(
         to next: Declaration, by writer: MemberID, published: [MemberID: Published],
-        promise: (MemberID, UInt64) -> UInt64
+        lowerBound: (MemberID, UInt64) -> UInt64
     ) -> String? {
-        guard next.number > number, next.heads.cover(heads), next.floor.heads.cover(floor.heads),
-            next.floor.time >= floor.time
+        guard next.number > number, next.heads.cover(heads),
+            next.stablePoint.heads.cover(stablePoint.heads),
+            next.stablePoint.time >= stablePoint.time
         else { return "it goes back" }
         if logs[writer] == nil {
             var before = self
@@ -30,9 +31,11 @@ extension Declaration {
             $1.joined(with: $0)
         }
         guard keepsLogs(in: next, writer, now) else { return "it opens or closes a log too early" }
-        let highest = next.risenFloor(over: floor, published: now, promise: promise)
-        guard highest.heads.cover(next.floor.heads), next.floor.time <= highest.time else {
-            return "its floor is above what all members have applied"
+        let highest = next.risenStablePoint(
+            over: stablePoint, published: now, lowerBound: lowerBound)
+        guard highest.heads.cover(next.stablePoint.heads), next.stablePoint.time <= highest.time
+        else {
+            return "its stable point is above what all members have applied"
         }
         return nil
     }

@@ -1,28 +1,29 @@
-/// What a snapshot declares besides its rows: whose logs count, and the floor.
+/// What a snapshot declares besides its rows: whose logs count, and the stable point.
 ///
 /// Snapshots are numbered without gaps and each is created once, so declarations have a total
 /// order, and whoever writes the next one has read all before it. Logs are opened and closed here
-/// and nowhere else: a floor that does not know of a member would forget what that member needs.
+/// and nowhere else: a stable point that does not know of a member would forget what that member
+/// needs.
 package struct Declaration: Hashable, Sendable {
     /// The snapshot's; the first is 1.
     package var number: UInt64
     /// What the snapshot contains.
     ///
     /// Never goes back from one snapshot to the next.
-    package var heads: Floor.Heads
-    package var floor: Floor
-    /// The logs whose published heads hold the floor.
+    package var heads: StablePoint.Heads
+    package var stablePoint: StablePoint
+    /// The logs whose published heads hold the stable point.
     package var logs: [MemberID: Log]
     /// The last batch that counts of each log that is closed for ever.
-    package var closed: Floor.Heads
+    package var closed: StablePoint.Heads
 
     package init(
-        number: UInt64, heads: Floor.Heads, floor: Floor, logs: [MemberID: Log],
-        closed: Floor.Heads
+        number: UInt64, heads: StablePoint.Heads, stablePoint: StablePoint, logs: [MemberID: Log],
+        closed: StablePoint.Heads
     ) {
         self.number = number
         self.heads = heads
-        self.floor = floor
+        self.stablePoint = stablePoint
         self.logs = logs
         self.closed = closed
     }
@@ -42,20 +43,21 @@ package struct Declaration: Hashable, Sendable {
     /// What a member's last batch says that it knew.
     package struct Published: Hashable, Sendable {
         /// The member's own log included.
-        package var heads: Floor.Heads
+        package var heads: StablePoint.Heads
         /// The last snapshot that the member had adopted.
         package var adopted: UInt64
 
-        package init(heads: Floor.Heads, adopted: UInt64) {
+        package init(heads: StablePoint.Heads, adopted: UInt64) {
             self.heads = heads
             self.adopted = adopted
         }
     }
 
     /// The first declaration of a group, by its founder.
-    package static func first(of founder: MemberID, heads: Floor.Heads = [:]) -> Declaration {
+    package static func first(of founder: MemberID, heads: StablePoint.Heads = [:]) -> Declaration {
         Declaration(
-            number: 1, heads: heads, floor: Floor(), logs: [founder: Log(entered: 1)], closed: [:])
+            number: 1, heads: heads, stablePoint: StablePoint(), logs: [founder: Log(entered: 1)],
+            closed: [:])
     }
 }
 
@@ -69,13 +71,13 @@ extension Declaration {
     ///   - heads: All that the writer's rows contain; its own batches are in the store.
     ///   - published: Of each member, what its last batch within `heads` says; nothing for who has
     ///     sent none.
-    ///   - promise: The time of a batch within `heads`, in milliseconds.
-    ///   - silent: Members that are taken to be gone. Their logs hold the floor until all others
-    ///     have adopted the declaration, since some may still have applied more of them.
+    ///   - lowerBound: The time of a batch within `heads`, in milliseconds.
+    ///   - silent: Members that are taken to be gone. Their logs hold the stable point until all
+    ///     others have adopted the declaration, since some may still have applied more of them.
     /// - Returns: The declaration; nil if `heads` lack something of this one.
     package func next(
-        by writer: MemberID, heads: Floor.Heads, published: [MemberID: Published],
-        promise: (MemberID, UInt64) -> UInt64, silent: Set<MemberID> = []
+        by writer: MemberID, heads: StablePoint.Heads, published: [MemberID: Published],
+        lowerBound: (MemberID, UInt64) -> UInt64, silent: Set<MemberID> = []
     ) -> Declaration? {
         guard isOpen(writer), heads.cover(self.heads) else { return nil }
         let now = published.merging([writer: Published(heads: heads, adopted: number)]) { $1 }
@@ -88,34 +90,35 @@ extension Declaration {
             next.logs[member] = nil
             next.closed[member] = heads[member, default: 0]
         }
-        next.floor = next.risenFloor(over: floor, published: now, promise: promise)
+        next.stablePoint = next.risenStablePoint(
+            over: stablePoint, published: now, lowerBound: lowerBound)
         for member in silent where member != writer && next.logs[member] != nil {
             if next.logs[member]?.closing == nil { next.logs[member]?.closing = next.number }
         }
         return next
     }
 
-    func risenFloor(
-        over old: Floor, published: [MemberID: Published],
-        promise: (MemberID, UInt64) -> UInt64
-    ) -> Floor {
-        var floor = old
+    func risenStablePoint(
+        over old: StablePoint, published: [MemberID: Published],
+        lowerBound: (MemberID, UInt64) -> UInt64
+    ) -> StablePoint {
+        var stablePoint = old
         for (member, head) in heads {
-            // Who has sent nothing has what was in the floor when it entered, and is not known to
-            // have more.
+            // Who has sent nothing has what was in the stable point when it entered, and is not
+            // known to have more.
             let least = logs.keys.map { published[$0]?.heads[member, default: 0] ?? 0 }.min() ?? 0
             let risen = max(old.heads[member, default: 0], min(least, head))
-            if risen > 0 { floor.heads[member] = risen }
+            if risen > 0 { stablePoint.heads[member] = risen }
         }
         var time = UInt64.max
         for member in Set(heads.keys).union(logs.keys) {
-            let number = floor.heads[member, default: 0]
+            let number = stablePoint.heads[member, default: 0]
             // All of a closed log is known to all: it timestamps nothing any more.
             if logs[member] == nil, number >= heads[member, default: 0] { continue }
-            time = min(time, number == 0 ? old.time : promise(member, number))
+            time = min(time, number == 0 ? old.time : lowerBound(member, number))
         }
-        floor.time = max(old.time, time == .max ? old.time : time)
-        return floor
+        stablePoint.time = max(old.time, time == .max ? old.time : time)
+        return stablePoint
     }
 
     /// Returns the next declaration, by a new member that has loaded this snapshot, the newest: the
@@ -140,11 +143,11 @@ extension Declaration {
         logs[member].map { $0.closing == nil } ?? false
     }
 
-    /// Whether a member with these heads may forget what the floor covers.
+    /// Whether a member with these heads may forget what the stable point covers.
     ///
-    /// It needs all of the snapshot, not only of the floor: until then there may come batches that
-    /// were written before their writers knew what is in the floor.
-    package func canBeAdopted(with heads: Floor.Heads) -> Bool { heads.cover(self.heads) }
+    /// It needs all of the snapshot, not only of the stable point: until then there may come
+    /// batches that were written before their writers knew what is in the stable point.
+    package func canBeAdopted(with heads: StablePoint.Heads) -> Bool { heads.cover(self.heads) }
 
     /// Whether a batch counts for a member that has adopted this declaration.
     ///
@@ -157,13 +160,13 @@ extension Declaration {
     package func verdict(on number: UInt64, of member: MemberID, named: UInt64 = 0) -> Verdict {
         if let log = logs[member] {
             guard log.closing != nil else { return .counts }
-            return number <= max(heads[member, default: 0], named) ? .counts : .void
+            return number <= max(heads[member, default: 0], named) ? .counts : .invalid
         }
         guard let last = closed[member] else { return .unknown }
-        return number <= last ? .counts : .void
+        return number <= last ? .counts : .invalid
     }
 
-    package enum Verdict: Hashable, Sendable { case counts, void, unknown }
+    package enum Verdict: Hashable, Sendable { case counts, invalid, unknown }
 
     /// What a member does that comes back and finds this declaration as the newest.
     ///
@@ -173,7 +176,7 @@ extension Declaration {
     ///   - isAvailable: Whether the store still has a batch.
     /// - Returns: What to do.
     package func returning(
-        _ member: MemberID, heads: Floor.Heads, isAvailable: (MemberID, UInt64) -> Bool
+        _ member: MemberID, heads: StablePoint.Heads, isAvailable: (MemberID, UInt64) -> Bool
     ) -> Return {
         guard isOpen(member) else { return .fork }
         let isComplete = self.heads.allSatisfy { log, last in
@@ -197,14 +200,14 @@ extension Declaration {
     /// Whether an edit of a closed log that did not count stands in the new one; if not, it goes to
     /// the conflicts.
     ///
-    /// What the floor covers cannot be compared any more. An edit of a row that the snapshot lacks
-    /// is one of a row that was deleted.
+    /// What the stable point covers cannot be compared any more. An edit of a row that the snapshot
+    /// lacks is one of a row that was deleted.
     package func standing(_ change: RowChange, rowIsThere: Bool) -> RowChange? {
-        let reduced = floor.reduced(change)
-        if reduced.life.timestamp > .floor { return reduced }
-        guard reduced.life.isAlive, rowIsThere else { return nil }
+        let reduced = stablePoint.reduced(change)
+        if reduced.incarnation.timestamp > .stablePoint { return reduced }
+        guard reduced.incarnation.isAlive, rowIsThere else { return nil }
         var edit = reduced
-        edit.registers.removeAll { $0.timestamp == .floor }
-        return edit.registers.isEmpty ? nil : edit
+        edit.columnGroups.removeAll { $0.timestamp == .stablePoint }
+        return edit.columnGroups.isEmpty ? nil : edit
     }
 }

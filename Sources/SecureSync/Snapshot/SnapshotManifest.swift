@@ -31,25 +31,25 @@ package struct SnapshotManifest: Equatable, Sendable {
         package var hash: Data
         /// When that was sealed, by its writer's clock.
         package var heard: UInt64
-        /// The times of some batches, from which the floor's time follows: those that others have
-        /// published, and the last one.
-        package var promises: [Promise]
+        /// The times of some batches, from which the stable point's time follows: those that others
+        /// have published, and the last one.
+        package var lowerBounds: [LowerBound]
         /// What the member has said to have applied of other logs; of `MemberID.none`, the last
         /// snapshot that it had adopted.
-        package var published: Floor.Heads
+        package var published: StablePoint.Heads
 
         package init(
-            hash: Data, heard: UInt64, promises: [Promise], published: Floor.Heads
+            hash: Data, heard: UInt64, lowerBounds: [LowerBound], published: StablePoint.Heads
         ) {
             self.hash = hash
             self.heard = heard
-            self.promises = promises
+            self.lowerBounds = lowerBounds
             self.published = published
         }
     }
 
     /// The time of a batch: all timestamps of later ones of its log are above.
-    package struct Promise: Equatable, Sendable {
+    package struct LowerBound: Equatable, Sendable {
         package var number: UInt64
         package var time: UInt64
 
@@ -92,15 +92,15 @@ package struct SnapshotManifest: Equatable, Sendable {
         manifest.declaration = next
         manifest.time = time
         manifest.logs[member] = Log(
-            hash: Data(count: 32), heard: time, promises: [], published: [:])
+            hash: Data(count: 32), heard: time, lowerBounds: [], published: [:])
         return manifest
     }
 }
 
 // MARK: - As CBOR
 
-// An array of the time, the schema, the floor's time, the logs, and the rows; a log is an array of
-// what `write(_:)` writes. See Docs/SyncFormat.md.
+// An array of the time, the schema, the stable point's time, the logs, and the rows; a log is an
+// array of what `write(_:)` writes. See Docs/SyncFormat.md.
 extension SnapshotManifest {
     private static let mostLogs = 4096
     private static let mostParts = 1 << 20
@@ -110,7 +110,7 @@ extension SnapshotManifest {
         writer.array(5)
         writer.unsigned(time)
         writer.unsigned(schema)
-        writer.unsigned(declaration.floor.time)
+        writer.unsigned(declaration.stablePoint.time)
         writer.array(logs.count)
         for (member, log) in logs.sorted(by: { $0.key < $1.key }) {
             write(member, log, to: &writer)
@@ -132,7 +132,7 @@ extension SnapshotManifest {
         writer.data(member.bytes)
         writer.unsigned(declaration.heads[member, default: 0])
         writer.data(log.hash)
-        writer.unsigned(declaration.floor.heads[member, default: 0])
+        writer.unsigned(declaration.stablePoint.heads[member, default: 0])
         if let open = declaration.logs[member] {
             writer.array(open.closing == nil ? 1 : 2)
             writer.unsigned(open.entered)
@@ -141,11 +141,11 @@ extension SnapshotManifest {
             writer.unsigned(declaration.closed[member, default: 0])
         }
         writer.unsigned(log.heard)
-        writer.array(log.promises.count)
-        for promise in log.promises {
+        writer.array(log.lowerBounds.count)
+        for lowerBound in log.lowerBounds {
             writer.array(2)
-            writer.unsigned(promise.number)
-            writer.unsigned(promise.time)
+            writer.unsigned(lowerBound.number)
+            writer.unsigned(lowerBound.time)
         }
         let published = log.published.filter { $0.key != .none }
         writer.array(published.count)
@@ -166,7 +166,8 @@ extension SnapshotManifest {
         let time = try reader.time()
         let schema = try reader.unsigned()
         var declaration = Declaration(
-            number: number, heads: [:], floor: Floor(time: try reader.time()), logs: [:],
+            number: number, heads: [:], stablePoint: StablePoint(time: try reader.time()),
+            logs: [:],
             closed: [:])
         var logs: [MemberID: Log] = [:]
         var last = MemberID.none
@@ -199,9 +200,9 @@ extension SnapshotManifest {
         guard head == 0 || hash.contains(where: { $0 != 0 }) else {
             throw CBORError("a log has a batch and no hash")
         }
-        let floor = try reader.number()
-        guard floor <= head else { throw CBORError("the floor is above a log") }
-        if floor > 0 { declaration.floor.heads[member] = floor }
+        let stablePoint = try reader.number()
+        guard stablePoint <= head else { throw CBORError("the stable point is above a log") }
+        if stablePoint > 0 { declaration.stablePoint.heads[member] = stablePoint }
         if reader.nextMajor == 4 {
             let count = try reader.array(atMost: 2)
             guard count > 0 else { throw CBORError("a log that begins nowhere") }
@@ -213,16 +214,16 @@ extension SnapshotManifest {
         }
         let heard = try reader.time()
         var last: UInt64 = 0
-        let promises = try (0..<(try reader.array(atMost: mostLogs))).map { _ in
+        let lowerBounds = try (0..<(try reader.array(atMost: mostLogs))).map { _ in
             try reader.array(count: 2)
-            let promise = Promise(number: try reader.number(), time: try reader.time())
-            guard promise.number > last, promise.number <= head else {
-                throw CBORError("promises are not in their order")
+            let lowerBound = LowerBound(number: try reader.number(), time: try reader.time())
+            guard lowerBound.number > last, lowerBound.number <= head else {
+                throw CBORError("lower bounds are not in their order")
             }
-            last = promise.number
-            return promise
+            last = lowerBound.number
+            return lowerBound
         }
-        var published: Floor.Heads = [:]
+        var published: StablePoint.Heads = [:]
         var other = MemberID.none
         for _ in 0..<(try reader.array(atMost: mostLogs)) {
             try reader.array(count: 2)
@@ -233,7 +234,7 @@ extension SnapshotManifest {
         }
         let adopted = try reader.number()
         if adopted > 0 { published[.none] = adopted }
-        return Log(hash: hash, heard: heard, promises: promises, published: published)
+        return Log(hash: hash, heard: heard, lowerBounds: lowerBounds, published: published)
     }
 }
 

@@ -12,7 +12,7 @@ enum BatchLimits {
     ///
     /// SQLite's tables have at most 32,767 columns, and several rows in one part have fewer, since
     /// `split` counts 9 bytes or more for each.
-    static let registers = 1 << 16
+    static let columnGroups = 1 << 16
     static let names = 1 << 16
     /// Of all rows together, and of all shapes.
     static let values = 1 << 20
@@ -32,7 +32,7 @@ extension BatchBody {
         }
         let schema = try reader.unsigned()
         let isLast = try reader.bool()
-        let promises = try reader.bool()
+        let hasLowerBound = try reader.bool()
         let heads = try reader.items(atMost: BatchLimits.heads) { try $0.head() }
         let names = try reader.items(atMost: BatchLimits.names) { ExactName(text: try $0.text()) }
         var listed = try Listing(names)
@@ -51,7 +51,7 @@ extension BatchBody {
         try rows.expectEnd()
         self.init(
             time: time, schema: schema, heads: heads, changes: changes, isLast: isLast,
-            promises: promises)
+            hasLowerBound: hasLowerBound)
     }
 }
 
@@ -59,16 +59,16 @@ extension BatchBody {
 private struct ReadShape: Hashable {
     let table: String
     let keyCount: Int
-    let registers: [[String]]
+    let columnGroups: [[String]]
     let valueCount: Int
     private let numbers: [[UInt64]]
 
-    init(table: String, keyCount: Int, registers: [[String]], numbers: [[UInt64]]) {
+    init(table: String, keyCount: Int, columnGroups: [[String]], numbers: [[UInt64]]) {
         self.table = table
         self.keyCount = keyCount
-        self.registers = registers
+        self.columnGroups = columnGroups
         self.numbers = numbers
-        valueCount = registers.reduce(0) { $0 + $1.count }
+        valueCount = columnGroups.reduce(0) { $0 + $1.count }
     }
 
     // By the numbers of names, of which each has one: names may be long, and shapes many.
@@ -88,8 +88,8 @@ private struct BatchRowReader {
     let base: UInt64
     var shapes: Listing<ReadShape>
     var members: Listing<MemberID>
-    private var life: RowChange.Life?
-    private var (registers, values) = (0, 0)
+    private var incarnation: RowChange.Incarnation?
+    private var (columnGroups, values) = (0, 0)
 
     init(
         reader: CBORReader, base: UInt64, shapes: Listing<ReadShape>, members: Listing<MemberID>
@@ -106,37 +106,38 @@ private struct BatchRowReader {
         guard let kind = RowKind(rawValue: try reader.unsigned()) else {
             throw CBORError("a row of an unknown kind")
         }
-        registers += shape.registers.count
+        columnGroups += shape.columnGroups.count
         values += shape.keyCount + shape.valueCount
-        guard registers <= BatchLimits.registers, values <= BatchLimits.values else {
+        guard columnGroups <= BatchLimits.columnGroups, values <= BatchLimits.values else {
             throw CBORError("too many values")
         }
-        let timestamps = kind == .ownTimestamps ? 2 * shape.registers.count : 0
+        let timestamps = kind == .ownTimestamps ? 2 * shape.columnGroups.count : 0
         guard count == 4 + shape.keyCount + shape.valueCount + timestamps else {
             throw CBORError("a row of another length")
         }
-        guard kind != .deleted || shape.registers.isEmpty else {
+        guard kind != .deleted || shape.columnGroups.isEmpty else {
             throw CBORError("a deleted row with values")
         }
-        guard let born = try timestamp(like: life?.timestamp) else {
+        guard let born = try timestamp(like: incarnation?.timestamp) else {
             throw CBORError("a row without a timestamp")
         }
-        let life = RowChange.Life(
-            timestamp: born, isAlive: kind != .deleted, known: try timestamp(like: life?.known))
-        self.life = life
+        let incarnation = RowChange.Incarnation(
+            timestamp: born, isAlive: kind != .deleted,
+            known: try timestamp(like: incarnation?.known))
+        self.incarnation = incarnation
         var change = RowChange(
-            table: shape.table, key: try items(shape.keyCount), life: life)
-        change.registers.reserveCapacity(shape.registers.count)
-        var (own, known) = (born, life.known)
-        for columns in shape.registers {
+            table: shape.table, key: try items(shape.keyCount), incarnation: incarnation)
+        change.columnGroups.reserveCapacity(shape.columnGroups.count)
+        var (own, known) = (born, incarnation.known)
+        for columns in shape.columnGroups {
             if kind == .ownTimestamps {
                 guard let timestamp = try timestamp(like: own) else {
                     throw CBORError("a value without a timestamp")
                 }
                 (own, known) = (timestamp, try self.timestamp(like: known))
             }
-            change.registers.append(
-                RowChange.Register(
+            change.columnGroups.append(
+                RowChange.ColumnGroup(
                     columns: columns, values: try items(columns.count), timestamp: own,
                     known: kind == .ownTimestamps ? known : nil))
         }
@@ -192,7 +193,7 @@ extension CBORReader {
         // It is stored as an `Int64`, and every batch and snapshot has a number from 1.
         guard SyncNames.isValid(number) else { throw CBORError("a number is out of range") }
         return LogHead(
-            member: member, number: number, hash: Data(try data(count: LogHead.mentionCount)))
+            member: member, number: number, hash: Data(try data(count: LogHead.shortHashCount)))
     }
 
     fileprivate mutating func member() throws -> MemberID {
@@ -205,7 +206,7 @@ extension CBORReader {
     fileprivate mutating func shape(
         _ names: inout Listing<ExactName>, _ columns: inout Int
     ) throws -> ReadShape {
-        let count = try array(atMost: BatchLimits.registers)
+        let count = try array(atMost: BatchLimits.columnGroups)
         guard count >= 2 else { throw CBORError("a shape is too short") }
         let tableNumber = try unsigned()
         let table = try names.value(tableNumber).text
@@ -213,7 +214,7 @@ extension CBORReader {
         guard (1...BatchLimits.keyColumns).contains(keyCount) else {
             throw CBORError("a key of no or too many columns")
         }
-        var (registers, numbers, seen) = ([[String]](), [[tableNumber]], Set<UInt64>())
+        var (columnGroups, numbers, seen) = ([[String]](), [[tableNumber]], Set<UInt64>())
         for _ in 0..<(count - 2) {
             let size = try array()
             columns += size
@@ -229,10 +230,10 @@ extension CBORReader {
                 group.append(try names.value(number).text)
                 groupNumbers.append(number)
             }
-            registers.append(group)
+            columnGroups.append(group)
             numbers.append(groupNumbers)
         }
         return ReadShape(
-            table: table, keyCount: keyCount, registers: registers, numbers: numbers)
+            table: table, keyCount: keyCount, columnGroups: columnGroups, numbers: numbers)
     }
 }

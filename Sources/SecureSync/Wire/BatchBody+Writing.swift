@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-// A body is CBOR: an array of the time, the schema, whether it is the last, whether it promises,
-// the heads, the names of tables and columns, the members, the shapes, and the rows; see
-// Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which the rows use
-// them.
+// A body is CBOR: an array of the time, the schema, whether it is the last, whether it
+// hasLowerBound, the heads, the names of tables and columns, the members, the shapes, and the rows;
+// see Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which the rows
+// use them.
 
 extension BatchBody {
     /// The bytes of the body.
@@ -15,10 +15,10 @@ extension BatchBody {
         var shapes = CBORWriter()
         shapes.array(rows.shapes.values.count)
         for shape in rows.shapes.values {
-            shapes.array(2 + shape.registers.count)
+            shapes.array(2 + shape.columnGroups.count)
             shapes.unsigned(UInt64(names.number(of: shape.table)))
             shapes.unsigned(UInt64(shape.keyCount))
-            for columns in shape.registers {
+            for columns in shape.columnGroups {
                 shapes.array(columns.count)
                 for column in columns { shapes.unsigned(UInt64(names.number(of: column))) }
             }
@@ -28,7 +28,7 @@ extension BatchBody {
         writer.unsigned(time)
         writer.unsigned(schema)
         writer.bool(isLast)
-        writer.bool(promises)
+        writer.bool(hasLowerBound)
         writer.array(heads.count)
         for head in heads {
             writer.array(3)
@@ -53,7 +53,7 @@ private struct BatchRowWriter {
     var writer: CBORWriter
     var shapes = Numbering<ChangeShape>()
     var members = Numbering<MemberID>()
-    private var life: RowChange.Life?
+    private var incarnation: RowChange.Incarnation?
     private var shape: (shape: ChangeShape, number: Int)?
 
     init(base: UInt64, count: Int) {
@@ -64,25 +64,25 @@ private struct BatchRowWriter {
     mutating func write(_ change: RowChange) {
         let kind = RowKind(change)
         var count = 4 + change.key.count
-        for register in change.registers {
-            count += register.values.count + (kind == .ownTimestamps ? 2 : 0)
+        for columnGroup in change.columnGroups {
+            count += columnGroup.values.count + (kind == .ownTimestamps ? 2 : 0)
         }
         writer.array(count)
         writer.unsigned(UInt64(number(ofShapeOf: change)))
         writer.unsigned(kind.rawValue)
-        timestamp(change.life.timestamp, like: life?.timestamp)
-        timestamp(change.life.known, like: life?.known)
+        timestamp(change.incarnation.timestamp, like: incarnation?.timestamp)
+        timestamp(change.incarnation.known, like: incarnation?.known)
         for value in change.key { writer.value(value) }
-        var (own, known) = (change.life.timestamp, change.life.known)
-        for register in change.registers {
+        var (own, known) = (change.incarnation.timestamp, change.incarnation.known)
+        for columnGroup in change.columnGroups {
             if kind == .ownTimestamps {
-                timestamp(register.timestamp, like: own)
-                timestamp(register.known, like: known)
-                (own, known) = (register.timestamp, register.known)
+                timestamp(columnGroup.timestamp, like: own)
+                timestamp(columnGroup.known, like: known)
+                (own, known) = (columnGroup.timestamp, columnGroup.known)
             }
-            for value in register.values { writer.value(value) }
+            for value in columnGroup.values { writer.value(value) }
         }
-        life = change.life
+        incarnation = change.incarnation
     }
 
     private mutating func timestamp(_ timestamp: Timestamp?, like other: Timestamp?) {

@@ -15,11 +15,11 @@ package struct BatchBody: Equatable, Sendable {
     ///
     /// Not until a log has what its file brings along: that may have been written before, and by
     /// others.
-    package var promises: Bool
+    package var hasLowerBound: Bool
 
     /// Later batches of the log have timestamps above this, in milliseconds since 1970; 0 if it
-    /// promises nothing.
-    package var promise: UInt64 { promises ? time : 0 }
+    /// hasLowerBound nothing.
+    package var lowerBound: UInt64 { hasLowerBound ? time : 0 }
 
     /// Creates a body.
     ///
@@ -29,21 +29,21 @@ package struct BatchBody: Equatable, Sendable {
     ///   - heads: Hashes of 16 bytes or more, of which the first 16 are kept.
     ///   - changes: At most what `TransactionParts.split` puts into one part.
     ///   - isLast: As ``isLast``.
-    ///   - promises: As ``promises``.
+    ///   - hasLowerBound: As ``hasLowerBound``.
     package init(
         time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool,
-        promises: Bool = true
+        hasLowerBound: Bool = true
     ) {
         self.time = min(time, Timestamp.greatestTime >> 16)
         self.schema = schema
         self.heads = heads.map {
             LogHead(
                 member: $0.member, number: $0.number,
-                hash: Data($0.hash.prefix(LogHead.mentionCount)))
+                hash: Data($0.hash.prefix(LogHead.shortHashCount)))
         }
         self.changes = changes
         self.isLast = isLast
-        self.promises = promises
+        self.hasLowerBound = hasLowerBound
     }
 }
 
@@ -51,24 +51,24 @@ package struct BatchBody: Equatable, Sendable {
 struct ChangeShape: Hashable {
     var table: ExactName
     var keyCount: Int
-    var registers: [[ExactName]]
+    var columnGroups: [[ExactName]]
 }
 
 extension ChangeShape {
     init(_ change: RowChange) {
         self.init(
             table: ExactName(text: change.table), keyCount: change.key.count,
-            registers: change.registers.map { $0.columns.map(ExactName.init) })
+            columnGroups: change.columnGroups.map { $0.columns.map(ExactName.init) })
     }
 
     /// Whether it is the shape of `change`; cheaper than to make that.
     func isShape(of change: RowChange) -> Bool {
-        guard keyCount == change.key.count, registers.count == change.registers.count,
+        guard keyCount == change.key.count, columnGroups.count == change.columnGroups.count,
             table.isName(change.table)
         else { return false }
-        for (columns, register) in zip(registers, change.registers) {
-            guard columns.count == register.columns.count else { return false }
-            for (column, name) in zip(columns, register.columns) where !column.isName(name) {
+        for (columns, columnGroup) in zip(columnGroups, change.columnGroups) {
+            guard columns.count == columnGroup.columns.count else { return false }
+            for (column, name) in zip(columns, columnGroup.columns) where !column.isName(name) {
                 return false
             }
         }

@@ -1,20 +1,20 @@
-/// How the registers of a row are written.
+/// How the column groups of a row are written.
 enum RowKind: UInt64 {
     /// A deleted row has none.
     case deleted
     /// Each with its timestamps.
     case ownTimestamps
-    /// All were written when the row's life began: an insertion.
-    case lifeTimestamps
+    /// All were written when the row's incarnation began: an insertion.
+    case incarnationTimestamps
 
     init(_ change: RowChange) {
-        if !change.life.isAlive {
+        if !change.incarnation.isAlive {
             self = .deleted
         } else {
-            let isInsertion = change.registers.allSatisfy {
-                $0.timestamp == change.life.timestamp && $0.known == nil
+            let isInsertion = change.columnGroups.allSatisfy {
+                $0.timestamp == change.incarnation.timestamp && $0.known == nil
             }
-            self = isInsertion ? .lifeTimestamps : .ownTimestamps
+            self = isInsertion ? .incarnationTimestamps : .ownTimestamps
         }
     }
 }

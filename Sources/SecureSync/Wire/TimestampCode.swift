@@ -1,6 +1,6 @@
-/// A timestamp as an item of a body: null for none, false for the floor, true for the one that it
-/// is compared with; otherwise an array of the distance of its milliseconds from the batch's time,
-/// its counter unless that is 0, and the number of its member.
+/// A timestamp as an item of a body: null for none, false for the stable point, true for the one
+/// that it is compared with; otherwise an array of the distance of its milliseconds from the
+/// batch's time, its counter unless that is 0, and the number of its member.
 ///
 /// Rows of one transaction have one timestamp mostly, and columns of one row too.
 enum TimestampCode {
@@ -10,7 +10,7 @@ enum TimestampCode {
         number: (MemberID) -> Int
     ) {
         guard let timestamp else { return writer.null() }
-        guard timestamp != .floor else { return writer.bool(false) }
+        guard timestamp != .stablePoint else { return writer.bool(false) }
         guard timestamp != other else { return writer.bool(true) }
         let counter = timestamp.time & 0xffff
         writer.array(counter == 0 ? 2 : 3)
@@ -26,9 +26,9 @@ enum TimestampCode {
         from reader: inout CBORReader
     ) throws -> Timestamp? {
         if reader.null() { return nil }
-        if reader.isFalse() { return .floor }
+        if reader.isFalse() { return .stablePoint }
         if reader.isTrue() {
-            guard let other, other != .floor else { throw CBORError("a timestamp like none") }
+            guard let other, other != .stablePoint else { throw CBORError("a timestamp like none") }
             return other
         }
         let count = try reader.array(atMost: 3)
@@ -41,7 +41,7 @@ enum TimestampCode {
         let timestamp = Timestamp(
             time: UInt64(milliseconds) << 16 | UInt64(counter),
             member: try members.value(try reader.unsigned()))
-        guard timestamp != .floor, timestamp != other, count == 2 || counter != 0 else {
+        guard timestamp != .stablePoint, timestamp != other, count == 2 || counter != 0 else {
             throw CBORError("a timestamp is not in its shortest form")
         }
         return timestamp

@@ -63,7 +63,7 @@ package enum TransactionParts {
     }
 
     /// Divides rows that others may lack by their columns: a batch has what one transaction may
-    /// write of a row, and each register was written by one.
+    /// write of a row, and each column group was written by one.
     ///
     /// - Parameters:
     ///   - changes: In their order.
@@ -74,15 +74,17 @@ package enum TransactionParts {
     ) -> [RowChange] {
         guard changes.contains(where: { isTooLong($0, longestRow) }) else { return changes }
         return changes.flatMap { change -> [RowChange] in
-            guard isTooLong(change, longestRow), change.registers.count > 1 else { return [change] }
+            guard isTooLong(change, longestRow), change.columnGroups.count > 1 else {
+                return [change]
+            }
             var (all, next) = ([RowChange](), change)
-            next.registers = []
-            for register in change.registers {
+            next.columnGroups = []
+            for columnGroup in change.columnGroups {
                 var longer = next
-                longer.registers.append(register)
-                if !next.registers.isEmpty, isTooLong(longer, longestRow) {
+                longer.columnGroups.append(columnGroup)
+                if !next.columnGroups.isEmpty, isTooLong(longer, longestRow) {
                     all.append(next)
-                    next.registers = [register]
+                    next.columnGroups = [columnGroup]
                 } else {
                     next = longer
                 }
@@ -100,7 +102,7 @@ package enum TransactionParts {
         var all: [RowChange] = []
         for change in changes {
             if let last = all.last, continues(change, last) {
-                all[all.count - 1].registers += change.registers
+                all[all.count - 1].columnGroups += change.columnGroups
             } else {
                 all.append(change)
             }
@@ -110,7 +112,8 @@ package enum TransactionParts {
 
     /// Whether a change has more of the row that the one before it has.
     private static func continues(_ change: RowChange, _ last: RowChange) -> Bool {
-        change.life == last.life && change.table == last.table && change.key == last.key
+        change.incarnation == last.incarnation && change.table == last.table
+            && change.key == last.key
     }
 
     /// Whether a part ends a transaction before the next one: all rows are one, unless they would
@@ -132,7 +135,7 @@ package enum TransactionParts {
 
     /// About what changes take in memory.
     static func memory(of changes: some Sequence<RowChange>) -> Int {
-        changes.reduce(0) { $0 + size(of: $1) + 100 + 90 * $1.registers.count }
+        changes.reduce(0) { $0 + size(of: $1) + 100 + 90 * $1.columnGroups.count }
     }
 
     /// Whether a change has more than a transaction may write at once.
@@ -149,9 +152,9 @@ package enum TransactionParts {
     static func size(of change: RowChange) -> Int {
         var size = 16
         for value in change.key { size += self.size(of: value) }
-        for register in change.registers {
+        for columnGroup in change.columnGroups {
             size += 8
-            for value in register.values { size += self.size(of: value) }
+            for value in columnGroup.values { size += self.size(of: value) }
         }
         return size
     }
@@ -167,12 +170,12 @@ package enum TransactionParts {
 
     fileprivate static func hasSameNames(_ left: RowChange, _ right: RowChange) -> Bool {
         left.table == right.table
-            && left.registers.elementsEqual(right.registers) { $0.columns == $1.columns }
+            && left.columnGroups.elementsEqual(right.columnGroups) { $0.columns == $1.columns }
     }
 
     fileprivate static func sizeOfNames(of change: RowChange) -> Int {
-        change.registers.reduce(5 + change.table.utf8.count) { size, register in
-            register.columns.reduce(size) { $0 + 5 + $1.utf8.count }
+        change.columnGroups.reduce(5 + change.table.utf8.count) { size, columnGroup in
+            columnGroup.columns.reduce(size) { $0 + 5 + $1.utf8.count }
         }
     }
 }
@@ -215,7 +218,7 @@ package struct TransactionAssembly {
         whole.heads += body.heads
         whole.changes += body.changes
         (whole.time, whole.schema) = (body.time, body.schema)
-        (whole.isLast, whole.promises) = (body.isLast, body.promises)
+        (whole.isLast, whole.hasLowerBound) = (body.isLast, body.hasLowerBound)
         if body.isLast { return whole }
         begun = whole
         return nil

@@ -100,13 +100,14 @@ extension MemberID {
 }
 
 extension RowChange {
-    /// `+ t[k] a=1` for a new life, `- t[k]` for its end, `~ t[k] a=1` for an update.
+    /// `+ t[k] a=1` for a new incarnation, `- t[k]` for its end, `~ t[k] a=1` for an update.
     var summary: String {
         let isNew =
-            life.isAlive
-            && registers.allSatisfy { $0.timestamp == life.timestamp || $0.known == nil }
-        let kind = !life.isAlive ? "-" : isNew && life.timestamp != .floor ? "+" : "~"
-        let values = registers.flatMap { zip($0.columns, $0.values) }
+            incarnation.isAlive
+            && columnGroups.allSatisfy { $0.timestamp == incarnation.timestamp || $0.known == nil }
+        let kind =
+            !incarnation.isAlive ? "-" : isNew && incarnation.timestamp != .stablePoint ? "+" : "~"
+        let values = columnGroups.flatMap { zip($0.columns, $0.values) }
             .map { "\($0)=\($1.summary)" }.sorted()
         return ([kind, "\(table)[\(key.map(\.summary).joined(separator: ","))]"] + values)
             .joined(separator: " ")

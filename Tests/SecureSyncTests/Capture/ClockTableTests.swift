@@ -22,7 +22,7 @@ struct ClockTableTests {
     }
 
     private func clock(_ time: UInt64) -> RowClock {
-        RowClock(life: Timestamp(time: time, member: .numbered(1)), isAlive: true)
+        RowClock(incarnation: Timestamp(time: time, member: .numbered(1)), isAlive: true)
     }
 
     private func key(_ number: Int) -> [SQLiteValue] { [.integer(Int64(number)), .text("x")] }
@@ -149,8 +149,10 @@ struct ClockTableTests {
         let changes = (0..<20).map { number in
             RowChange(
                 table: "pair", key: key(number),
-                life: .init(timestamp: clock(9).life, isAlive: true),
-                registers: [.init(columns: ["c"], values: [.null], timestamp: clock(9).life)])
+                incarnation: .init(timestamp: clock(9).incarnation, isAlive: true),
+                columnGroups: [
+                    .init(columns: ["c"], values: [.null], timestamp: clock(9).incarnation)
+                ])
         }
         try file.write {
             for change in changes { _ = try file.capture.apply([change], in: file.db) }

@@ -9,10 +9,11 @@ struct FormerColumnTests {
         name: "note", number: 1, key: ["id"], groups: [["text"], ["feeling"]],
         formerly: ["mood": "feeling"])
 
-    private func change(_ registers: (String, String, UInt64)...) -> RowChange {
+    private func change(_ columnGroups: (String, String, UInt64)...) -> RowChange {
         RowChange(
-            table: "note", key: [.text("a")], life: .init(timestamp: timestamp(1), isAlive: true),
-            registers: registers.map {
+            table: "note", key: [.text("a")],
+            incarnation: .init(timestamp: timestamp(1), isAlive: true),
+            columnGroups: columnGroups.map {
                 .init(
                     columns: [$0], values: [$1 == "" ? .null : .text($1)], timestamp: timestamp($2))
             })

@@ -13,18 +13,18 @@ struct RowClockTests {
 
     private static let now = Timestamp.time(milliseconds: 1_800_000_000_000)
     private static let clocks: [RowClock] = [
-        .floor,
-        RowClock(life: Timestamp(time: now, member: .numbered(1)), isAlive: true),
-        RowClock(life: Timestamp(time: now + 3, member: .numbered(2)), isAlive: false),
+        .stablePoint,
+        RowClock(incarnation: Timestamp(time: now, member: .numbered(1)), isAlive: true),
+        RowClock(incarnation: Timestamp(time: now + 3, member: .numbered(2)), isAlive: false),
         RowClock(
-            life: Timestamp(time: now, member: .numbered(1)), isAlive: true,
+            incarnation: Timestamp(time: now, member: .numbered(1)), isAlive: true,
             columns: [
                 0: Timestamp(time: now + 1, member: .numbered(1)),
                 7: Timestamp(time: 5, member: .numbered(2)),
                 300: Timestamp(time: now + 1, member: .numbered(1)),
             ]),
         RowClock(
-            life: Timestamp(time: .max, member: .numbered(1)), isAlive: true,
+            incarnation: Timestamp(time: .max, member: .numbered(1)), isAlive: true,
             columns: [
                 .max: Timestamp(time: 0, member: .none),
                 1: Timestamp(time: .max, member: .numbered(2)),
@@ -50,20 +50,22 @@ struct RowClockTests {
     }
 
     @Test func `a clock is short`() throws {
-        let life = Timestamp(time: Self.now, member: .numbered(1))
-        try check(coded(RowClock(life: life, isAlive: true)).bytes.count <= 10)
+        let incarnation = Timestamp(time: Self.now, member: .numbered(1))
+        try check(coded(RowClock(incarnation: incarnation, isAlive: true)).bytes.count <= 10)
         let minute = Timestamp(time: Self.now + 60_000 << 16, member: .numbered(1))
         try check(
-            coded(RowClock(life: life, isAlive: true, columns: [4: minute])).bytes.count <= 17)
+            coded(RowClock(incarnation: incarnation, isAlive: true, columns: [4: minute])).bytes
+                .count <= 17)
     }
 
-    @Test func `a column that has the life's timestamp is not kept`() {
-        let life = Timestamp(time: Self.now, member: .numbered(1))
+    @Test func `a column that has the incarnation's timestamp is not kept`() {
+        let incarnation = Timestamp(time: Self.now, member: .numbered(1))
         let later = Timestamp(time: Self.now + 1, member: .numbered(1))
-        var clock = RowClock(life: life, isAlive: true, columns: [1: life, 2: later])
+        var clock = RowClock(
+            incarnation: incarnation, isAlive: true, columns: [1: incarnation, 2: later])
         check(clock.columns, equals: [2: later])
-        check(clock[1] == life && clock[2] == later && clock.greatest == later)
-        clock[2] = life
-        check(clock, equals: RowClock(life: life, isAlive: true))
+        check(clock[1] == incarnation && clock[2] == later && clock.greatest == later)
+        clock[2] = incarnation
+        check(clock, equals: RowClock(incarnation: incarnation, isAlive: true))
     }
 }

@@ -24,14 +24,14 @@ struct TimestampingTests {
         try check(file.timestamped(), equals: [])
         try file.run("UPDATE note SET a = 2")
         let change = try only(try file.timestamped())
-        check(change.life, equals: .init(timestamp: .floor, isAlive: true))
-        let register = try require(change.registers.first)
-        check(change.registers.count, equals: 1)
-        check(register.known == nil)
-        check(register.timestamp.member, equals: file.member)
+        check(change.incarnation, equals: .init(timestamp: .stablePoint, isAlive: true))
+        let columnGroup = try require(change.columnGroups.first)
+        check(change.columnGroups.count, equals: 1)
+        check(columnGroup.known == nil)
+        check(columnGroup.timestamp.member, equals: file.member)
         let clock = try require(file.clock(of: .text("old")))
-        check(clock.life, equals: .floor)
-        check(clock.greatest, equals: register.timestamp)
+        check(clock.incarnation, equals: .stablePoint)
+        check(clock.greatest, equals: columnGroup.timestamp)
     }
 
     @Test func `a timestamp has the time of the write, in milliseconds`() throws {
@@ -39,48 +39,50 @@ struct TimestampingTests {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
         let after = UInt64(Date().timeIntervalSince1970 * 1000)
         let change = try only(try file.timestamped())
-        check((before...after + 1).contains(change.life.timestamp.milliseconds + 1))
-        check(change.life.known == nil)
+        check((before...after + 1).contains(change.incarnation.timestamp.milliseconds + 1))
+        check(change.incarnation.known == nil)
         check(
-            change.registers.allSatisfy { $0.timestamp == change.life.timestamp && $0.known == nil }
+            change.columnGroups.allSatisfy {
+                $0.timestamp == change.incarnation.timestamp && $0.known == nil
+            }
         )
-        try check(file.capture.lastTime(in: file.db), equals: change.life.timestamp.time)
+        try check(file.capture.lastTime(in: file.db), equals: change.incarnation.timestamp.time)
     }
 
     @Test func `a clock that goes back timestamps above what it overwrites, one step at a time`()
         throws
     {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.timestamped()).life.timestamp
+        let born = try only(try file.timestamped()).incarnation.timestamp
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
-        let first = try only(try file.timestamped(clockOffset: -Self.year)).registers[0]
+        let first = try only(try file.timestamped(clockOffset: -Self.year)).columnGroups[0]
         check(first.timestamp.time, equals: born.time + 1)
         check(first.known, equals: born)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
-        let second = try only(try file.timestamped(clockOffset: -100 * Self.year)).registers[0]
+        let second = try only(try file.timestamped(clockOffset: -100 * Self.year)).columnGroups[0]
         check(second.timestamp.time, equals: born.time + 2)
         check(second.known, equals: first.timestamp)
         try file.run("DELETE FROM note WHERE id = 'x'")
-        let dead = try only(try file.timestamped(clockOffset: -Self.year)).life
+        let dead = try only(try file.timestamped(clockOffset: -Self.year)).incarnation
         check(dead.timestamp.time, equals: born.time + 3)
         check(dead.known, equals: second.timestamp)
         try file.run("INSERT INTO note VALUES ('x', 4, 4)")
         let reborn = try only(try file.timestamped(clockOffset: -Self.year))
-        check(reborn.life.timestamp.time, equals: born.time + 4)
-        check(reborn.life.known, equals: dead.timestamp)
-        check(reborn.registers.count, equals: 2)
+        check(reborn.incarnation.timestamp.time, equals: born.time + 4)
+        check(reborn.incarnation.known, equals: dead.timestamp)
+        check(reborn.columnGroups.count, equals: 2)
     }
 
     @Test func `a clock far ahead leaves room above`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.timestamped(clockOffset: .max)).life.timestamp
+        let born = try only(try file.timestamped(clockOffset: .max)).incarnation.timestamp
         check(born.time, equals: Timestamp.greatestClock)
         try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
-        let next = try only(try file.timestamped(clockOffset: .max)).registers[0].timestamp
+        let next = try only(try file.timestamped(clockOffset: .max)).columnGroups[0].timestamp
         check(next.time, equals: born.time + 1)
         try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
         try check(
-            only(try file.timestamped(clockOffset: .min)).registers[0].timestamp.time,
+            only(try file.timestamped(clockOffset: .min)).columnGroups[0].timestamp.time,
             equals: born.time + 2
         )
     }
@@ -92,7 +94,7 @@ struct TimestampingTests {
             let shape = try file.capture.shapes(in: file.db)[0]
             let members = try MemberNumbers(in: file.db)
             try ClockTable(of: shape, members: members, in: file.db)
-                .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
+                .set(RowClock(incarnation: remote, isAlive: true), of: [.text("old")])
         }
         try file.run("UPDATE note SET a = 2")
         let changes = try file.timestamped()
@@ -108,20 +110,20 @@ struct TimestampingTests {
             let shape = try file.capture.shapes(in: file.db)[0]
             let members = try MemberNumbers(in: file.db)
             try ClockTable(of: shape, members: members, in: file.db)
-                .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
+                .set(RowClock(incarnation: remote, isAlive: true), of: [.text("old")])
         }
         try file.run("UPDATE note SET a = 2")
-        let register = try only(try file.timestamped()).registers[0]
-        check(register.timestamp, equals: Timestamp(time: remote.time + 1, member: file.member))
-        check(register.known, equals: remote)
-        check(register.timestamp > remote)
+        let columnGroup = try only(try file.timestamped()).columnGroups[0]
+        check(columnGroup.timestamp, equals: Timestamp(time: remote.time + 1, member: file.member))
+        check(columnGroup.known, equals: remote)
+        check(columnGroup.timestamp > remote)
     }
 
     @Test func `each column keeps the time of its own change`() throws {
         try file.run("UPDATE note SET a = 2")
-        let a = try only(try file.timestamped()).registers[0].timestamp
+        let a = try only(try file.timestamped()).columnGroups[0].timestamp
         try file.run("UPDATE note SET b = 2")
-        let b = try only(try file.timestamped(clockOffset: Self.year)).registers[0].timestamp
+        let b = try only(try file.timestamped(clockOffset: Self.year)).columnGroups[0].timestamp
         let numbers = try file.capture.shapes(in: file.db)[0].columnNumbers
         let clock = try require(file.clock(of: .text("old")))
         check(clock[try require(numbers["a"])], equals: a)
@@ -142,13 +144,13 @@ struct TimestampingTests {
         try file.setMarks(inserted: 1000, updated: 3000)
         let change = try only(try file.timestamped())
         check(change.summary, equals: "+ note[x] a=2 b=1")
-        check(change.life.timestamp.milliseconds, equals: 1000)
-        check(change.registers.map(\.columns), equals: [["a"], ["b"]])
-        check(change.registers.map(\.timestamp.milliseconds), equals: [3000, 1000])
-        check(change.registers.allSatisfy { $0.known == nil })
+        check(change.incarnation.timestamp.milliseconds, equals: 1000)
+        check(change.columnGroups.map(\.columns), equals: [["a"], ["b"]])
+        check(change.columnGroups.map(\.timestamp.milliseconds), equals: [3000, 1000])
+        check(change.columnGroups.allSatisfy { $0.known == nil })
         let clock = try require(file.clock(of: .text("x")))
-        check(clock.life, equals: change.life.timestamp)
-        check(Array(clock.columns.values), equals: [change.registers[0].timestamp])
+        check(clock.incarnation, equals: change.incarnation.timestamp)
+        check(Array(clock.columns.values), equals: [change.columnGroups[0].timestamp])
     }
 
     @Test func `what was written to a row before it was inserted again has no time`() throws {
@@ -156,15 +158,15 @@ struct TimestampingTests {
             "UPDATE note SET a = 2; DELETE FROM note; INSERT INTO note VALUES ('old', 5, 6)")
         try file.setMarks(inserted: 3000, updated: 1000)
         let change = try only(try file.timestamped())
-        check(change.registers.allSatisfy { $0.timestamp == change.life.timestamp })
-        check(change.life.timestamp.milliseconds, equals: 3000)
+        check(change.columnGroups.allSatisfy { $0.timestamp == change.incarnation.timestamp })
+        check(change.incarnation.timestamp.milliseconds, equals: 3000)
     }
 
-    @Test func `a deletion and an insertion of one key begin a new life`() throws {
+    @Test func `a deletion and an insertion of one key begin a new incarnation`() throws {
         try file.run("INSERT INTO note VALUES ('x', 1, 1)")
-        let born = try only(try file.timestamped()).life.timestamp
+        let born = try only(try file.timestamped()).incarnation.timestamp
         try file.run("DELETE FROM note WHERE id = 'x'; INSERT INTO note VALUES ('x', 1, 1)")
-        let reborn = try only(try file.timestamped()).life
+        let reborn = try only(try file.timestamped()).incarnation
         check(reborn.timestamp > born)
         check(reborn.known, equals: born)
     }
@@ -189,16 +191,19 @@ struct TimestampingTests {
         try check(file.captured(), equals: ["- note[old]"])
     }
 
-    @Test func `what has no clock is timestamped above the floor`() throws {
-        let floor = Timestamp.time(milliseconds: 6_000_000_000_000)
+    @Test func `what has no clock is timestamped above the stable point`() throws {
+        let stablePoint = Timestamp.time(milliseconds: 6_000_000_000_000)
         try file.write {
-            try file.capture.raiseFloor(to: floor, in: file.db)
-            try file.capture.raiseFloor(to: floor - 5, in: file.db)
+            try file.capture.raiseStablePoint(to: stablePoint, in: file.db)
+            try file.capture.raiseStablePoint(to: stablePoint - 5, in: file.db)
         }
         try file.run("UPDATE note SET a = 2; INSERT INTO note VALUES ('x', 1, 1)")
         let changes = try file.timestamped()
         check(changes.count, equals: 2)
-        check(changes.allSatisfy { $0.registers.allSatisfy { $0.timestamp.time == floor + 1 } })
+        check(
+            changes.allSatisfy {
+                $0.columnGroups.allSatisfy { $0.timestamp.time == stablePoint + 1 }
+            })
     }
 
     @Test func `columns declared together are timestamped together`() throws {
@@ -219,9 +224,9 @@ struct TimestampingTests {
         try file.run("INSERT INTO t VALUES ('x', 1, 2)")
         _ = try file.captured()
         try file.run("UPDATE t SET b = 3")
-        let register = try only(try file.timestamped()).registers
-        check(register.map(\.columns), equals: [["a", "b"]])
-        check(register.map(\.values), equals: [[.integer(1), .integer(3)]])
+        let columnGroup = try only(try file.timestamped()).columnGroups
+        check(columnGroup.map(\.columns), equals: [["a", "b"]])
+        check(columnGroup.map(\.values), equals: [[.integer(1), .integer(3)]])
     }
 
     @Test func `all rows can be marked, or removed uncaptured`() throws {

@@ -38,14 +38,15 @@ struct UnsentRowsTests {
     }
 
     /// Applies another member's change of the row x, whose insertion it knows.
-    private func apply(_ registers: [(String, SQLiteValue)], isAlive: Bool) throws {
-        let life = try require(file.clock(of: .text("x"))).life
-        let timestamp = Timestamp(time: life.time + 1_000_000_000, member: .numbered(9))
+    private func apply(_ columnGroups: [(String, SQLiteValue)], isAlive: Bool) throws {
+        let incarnation = try require(file.clock(of: .text("x"))).incarnation
+        let timestamp = Timestamp(time: incarnation.time + 1_000_000_000, member: .numbered(9))
         let change = RowChange(
             table: "note", key: [.text("x")],
-            life: .init(timestamp: isAlive ? life : timestamp, isAlive: isAlive, known: life),
-            registers: registers.map {
-                .init(columns: [$0.0], values: [$0.1], timestamp: timestamp, known: life)
+            incarnation: .init(
+                timestamp: isAlive ? incarnation : timestamp, isAlive: isAlive, known: incarnation),
+            columnGroups: columnGroups.map {
+                .init(columns: [$0.0], values: [$0.1], timestamp: timestamp, known: incarnation)
             })
         _ = try file.write { try file.capture.apply([change], in: file.db) }
     }

@@ -254,7 +254,7 @@ struct SyncKeyValueStoreTests {
         try check(file.captured().count, equals: 1)
         try check(read(), equals: 1)
         let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
-        try file.write { try file.capture.forget(through: Floor(time: soon), in: file.db) }
+        try file.write { try file.capture.forget(through: StablePoint(time: soon), in: file.db) }
         try check(read(), equals: 0)
         try check(file.captured().isEmpty)
     }

@@ -34,7 +34,7 @@ struct ChainForgeryTests {
         return chain
     }
 
-    @Test func `a flipped byte anywhere is void, and noticed with the next entry`() throws {
+    @Test func `a flipped byte anywhere is invalid, and noticed with the next entry`() throws {
         let chain = try longChain()
         var count = 0
         for place in chain.objects.indices.dropLast() {
@@ -50,7 +50,7 @@ struct ChainForgeryTests {
                 }
                 var state = before
                 try state.follow(bytes)
-                check(state.void, equals: [UInt64(place) + 1], "entry \(place), byte \(index)")
+                check(state.invalid, equals: [UInt64(place) + 1], "entry \(place), byte \(index)")
                 check(state.active, equals: before.active)
                 check(state.epoch, equals: before.epoch)
             }
@@ -65,7 +65,7 @@ struct ChainForgeryTests {
         check(count > 1500)
     }
 
-    @Test func `cut and lengthened entries are void`() throws {
+    @Test func `cut and lengthened entries are invalid`() throws {
         let chain = try longChain()
         for place in chain.objects.indices.dropFirst() {
             let before = try followed(Array(chain.objects[..<place]))
@@ -75,7 +75,7 @@ struct ChainForgeryTests {
             for bytes in wrong {
                 var state = before
                 try state.follow(Data(bytes))
-                check(state.void.count, equals: 1)
+                check(state.invalid.count, equals: 1)
                 check(state.active, equals: before.active)
             }
         }
@@ -90,12 +90,12 @@ struct ChainForgeryTests {
         let before = chain.state
         for bytes in garbage { try chain.state.follow(bytes) }
         check(chain.state.active, equals: before.active)
-        check(chain.state.void.count, equals: garbage.count)
+        check(chain.state.invalid.count, equals: garbage.count)
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
         check(chain.state.epoch, equals: before.epoch + 1)
     }
 
-    @Test func `what a removed member signs is void`() throws {
+    @Test func `what a removed member signs is invalid`() throws {
         var chain = try TestChain()
         let phone = try chain.add()
         try chain.append(
@@ -105,17 +105,17 @@ struct ChainForgeryTests {
         try chain.state.follow(
             try chain.bytes(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: phone))
         check(chain.state.active, equals: before.active)
-        check(chain.state.void, equals: [4])
+        check(chain.state.invalid, equals: [4])
     }
 
-    @Test func `what breaks a rule is void, whoever signs it`() throws {
+    @Test func `what breaks a rule is invalid, whoever signs it`() throws {
         var chain = try TestChain()
         let writer = try chain.add(.device, .writer)
         let (before, entry) = (
             chain.state, chain.entry(.rotate(chain.epoch(number: 9)), by: writer.id)
         )
         try chain.state.follow(try entry.signed(by: writer))
-        check(chain.state.void, equals: [3])
+        check(chain.state.invalid, equals: [3])
         check(chain.state.epoch, equals: before.epoch)
         // An action that this version does not know, signed well.
         var content = chain.entry(.rotate(chain.epoch()), by: writer.id).content()
@@ -123,7 +123,7 @@ struct ChainForgeryTests {
         content[index] = 23
         let signature = try writer.signature(of: ChainEntry.message(content))
         try chain.state.follow(content + signature)
-        check(chain.state.void, equals: [3, 4])
+        check(chain.state.invalid, equals: [3, 4])
     }
 
     @Test func `an entry of a member after another chain shows that the store lies`() throws {
@@ -147,7 +147,7 @@ struct ChainForgeryTests {
         let stranger = try MemberKeys.random().signature(of: ChainEntry.message(content))
         var state = chain.state
         try state.follow(content + stranger)
-        check(state.void, equals: [2])
+        check(state.invalid, equals: [2])
         let signature = try chain.founder.signature(of: ChainEntry.message(content))
         state = chain.state
         #expect(throws: NewerFormat.self) { try state.follow(content + signature) }

@@ -124,7 +124,7 @@ struct GroupJoiningTests {
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.rotate()
         await check(phone.group.state.count, equals: 4)
-        await check(phone.group.state.void.isEmpty)
+        await check(phone.group.state.invalid.isEmpty)
         try await laptop.group.refresh()
         try await check(laptop.group.keys().currentEpoch, equals: 2)
     }

@@ -43,7 +43,7 @@ struct MembershipStateTests {
         var state = MembershipState()
         for bytes in chain.objects { try state.follow(bytes) }
         check(state, equals: chain.state)
-        check(state.void.isEmpty)
+        check(state.invalid.isEmpty)
     }
 
     // MARK: - Rules

@@ -76,7 +76,7 @@ struct SyncGroupTests {
         for device in [phone, laptop] { try await device.group.refresh() }
         await check(phone.group.state, equals: laptop.group.state)
         await check(phone.group.state.epoch, equals: 17)
-        await check(phone.group.state.void.isEmpty)
+        await check(phone.group.state.invalid.isEmpty)
         await check(phone.group.state.active.count, equals: 18)
     }
 

@@ -46,7 +46,7 @@ struct MergeTests {
         }
         let clock = try require(pair.second.clock(of: .text("k")))
         try check(clock, equals: require(pair.first.clock(of: .text("k"))))
-        check(clock.life.milliseconds, equals: 1000)
+        check(clock.incarnation.milliseconds, equals: 1000)
         check(clock.greatest.milliseconds, equals: 3000)
         try pair.expect("SELECT a || b FROM t", ["31"])
     }
@@ -95,20 +95,20 @@ struct MergeTests {
             INSERT INTO t VALUES ('d', 'none'), ('e', '[]');
             """)
         let (_, report) = try pair.exchange()
-        check(report.parked >= 1)
-        let parked = try pair.second.capture.parkedRows(in: pair.second.db)
-        check(parked.allSatisfy { $0.standing == .refused })
+        check(report.heldBack >= 1)
+        let heldBack = try pair.second.capture.heldBackRows(in: pair.second.db)
+        check(heldBack.allSatisfy { $0.standing == .refused })
         let rows = try pair.second.db.strings("SELECT id FROM t").compactMap { $0 }
-        let heldBack = parked.compactMap { row in
+        let keys = heldBack.compactMap { row in
             if case .text(let id) = row.key[0] { id } else { nil }
         }
-        check(Set(rows + heldBack), equals: ["a", "b", "c", "d", "e"])
+        check(Set(rows + keys), equals: ["a", "b", "c", "d", "e"])
         check(rows.contains("e") && !rows.contains("d"))
         // What is right again returns.
         try pair.first.run("UPDATE t SET text = '{}'")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM t ORDER BY id", ["a", "b", "c", "d", "e"])
-        try check(pair.second.capture.parkedRows(in: pair.second.db).isEmpty)
+        try check(pair.second.capture.heldBackRows(in: pair.second.db).isEmpty)
     }
 
     @Test func `of two rows with a unique value the later one waits, and returns`() throws {
@@ -116,7 +116,8 @@ struct MergeTests {
         try pair.first.run("INSERT INTO folder VALUES ('a', 'x')")
         let first = try pair.timestamped(pair.first)
         try pair.second.write {
-            try pair.second.capture.noteTime(first[0].life.timestamp.time, in: pair.second.db)
+            try pair.second.capture.noteTime(
+                first[0].incarnation.timestamp.time, in: pair.second.db)
         }
         // Surely later.
         let later = Capture(pair.second.capture.tables, clockOffset: 60_000)
@@ -126,15 +127,15 @@ struct MergeTests {
         try pair.second.write { _ = try pair.second.capture.apply(first, in: pair.second.db) }
         try pair.expect("SELECT id FROM folder", ["a"])
         for file in [pair.first, pair.second] {
-            let parked = try file.capture.parkedRows(in: file.db)
-            check(parked.map(\.key), equals: [[.text("b")]])
-            check(parked.first?.standing, equals: .duplicate)
-            check(parked.first?.blocker, equals: [.text("a")])
+            let heldBack = try file.capture.heldBackRows(in: file.db)
+            check(heldBack.map(\.key), equals: [[.text("b")]])
+            check(heldBack.first?.standing, equals: .duplicate)
+            check(heldBack.first?.blocker, equals: [.text("a")])
         }
         try pair.first.run("UPDATE folder SET name = 'y'")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM folder ORDER BY id", ["a", "b"])
-        try check(pair.first.capture.parkedRows(in: pair.first.db).isEmpty)
+        try check(pair.first.capture.heldBackRows(in: pair.first.db).isEmpty)
     }
 
     @Test func `a child whose parent was deleted elsewhere is kept, and returns with the parent`()
@@ -147,8 +148,8 @@ struct MergeTests {
         try pair.second.run("INSERT INTO note VALUES ('n', 'f', 'kept')")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note", [])
-        let parked = try pair.second.capture.parkedRows(in: pair.second.db)
-        check(parked.map(\.standing), equals: [.orphan])
+        let heldBack = try pair.second.capture.heldBackRows(in: pair.second.db)
+        check(heldBack.map(\.standing), equals: [.orphan])
         try pair.first.run("INSERT INTO folder VALUES ('f', 'again')")
         _ = try pair.exchange()
         try pair.expect("SELECT text FROM note", ["kept"])
@@ -202,7 +203,7 @@ struct MergeTests {
         try pair.expect("SELECT id || b FROM t ORDER BY id", ["new2", "old3"])
     }
 
-    @Test func `a late value of a life that has ended leaves the new one as it is`() throws {
+    @Test func `a late value of a incarnation that has ended leaves the new one as it is`() throws {
         let pair = try MergePair("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a)", ["t"])
         let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
         try pair.first.run(migration)
@@ -228,13 +229,13 @@ struct MergeTests {
         try pair.first.install()
         try pair.first.run("INSERT INTO t VALUES ('k', 5, 2)")
         try check(pair.exchange().1.later, equals: 1)
-        // The row's clock is forgotten, so that nothing tells of its life.
-        let life = try require(pair.second.clock(of: .text("k"))).life
+        // The row's clock is forgotten, so that nothing tells of its incarnation.
+        let incarnation = try require(pair.second.clock(of: .text("k"))).incarnation
         for file in [pair.first, pair.second] {
             try file.write {
                 try file.capture.forget(
-                    through: Floor(
-                        heads: [life.member: 1], time: life.time >> 16), in: file.db)
+                    through: StablePoint(
+                        heads: [incarnation.member: 1], time: incarnation.time >> 16), in: file.db)
             }
         }
         try pair.second.run(write)
@@ -275,9 +276,9 @@ struct MergeTests {
         try pair.second.run("UPDATE t SET b = 2")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM t", [])
-        let parked = try pair.first.capture.parkedRows(in: pair.first.db)
-        check(parked.map(\.standing), equals: [.refused])
-        check(parked.first?.values, equals: [.integer(4), .integer(2)])
+        let heldBack = try pair.first.capture.heldBackRows(in: pair.first.db)
+        check(heldBack.map(\.standing), equals: [.refused])
+        check(heldBack.first?.values, equals: [.integer(4), .integer(2)])
     }
 
     @Test func `a column that is a part of the key here waits, and the others of its row do not`()
@@ -288,8 +289,8 @@ struct MergeTests {
         _ = try pair.exchange()
         try pair.first.run("UPDATE t SET a = 2")
         var change = try require(pair.timestamped(pair.first).first)
-        change.registers[0].columns += ["ID"]
-        change.registers[0].values += [.text("other")]
+        change.columnGroups[0].columns += ["ID"]
+        change.columnGroups[0].values += [.text("other")]
         let report = try pair.second.write {
             try pair.second.capture.apply([change], in: pair.second.db)
         }

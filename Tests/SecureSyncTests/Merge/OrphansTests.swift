@@ -26,11 +26,11 @@ struct OrphansTests {
         try pair.first.run("PRAGMA foreign_keys = OFF")
     }
 
-    private func expectParked(_ keys: [String]) throws {
+    private func expectHeldBack(_ keys: [String]) throws {
         for file in [pair.first, pair.second] {
-            let parked = try file.capture.parkedRows(in: file.db)
-            check(parked.flatMap(\.key).map(\.summary).sorted(), equals: keys)
-            check(parked.allSatisfy { $0.standing == .orphan })
+            let heldBack = try file.capture.heldBackRows(in: file.db)
+            check(heldBack.flatMap(\.key).map(\.summary).sorted(), equals: keys)
+            check(heldBack.allSatisfy { $0.standing == .orphan })
         }
     }
 
@@ -38,11 +38,11 @@ struct OrphansTests {
         try pair.first.run("DELETE FROM folder WHERE id = 'f'")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note ORDER BY id", ["d"])
-        try expectParked(["a", "b", "c"])
+        try expectHeldBack(["a", "b", "c"])
         try pair.first.run("INSERT INTO folder VALUES ('f', 'x')")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note ORDER BY id", ["a", "b", "c", "d"])
-        try expectParked([])
+        try expectHeldBack([])
     }
 
     @Test func `a row that is written without its parent waits`() throws {
@@ -53,7 +53,7 @@ struct OrphansTests {
             """)
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note ORDER BY id", ["a", "b", "c"])
-        try expectParked(["d", "e"])
+        try expectHeldBack(["d", "e"])
     }
 
     @Test func `children wait whose parent has another value than the one that they refer to`()
@@ -62,7 +62,7 @@ struct OrphansTests {
         try pair.first.run("UPDATE folder SET code = 'z' WHERE id = 'f'")
         _ = try pair.exchange()
         try pair.expect("SELECT id FROM note ORDER BY id", ["a", "c", "d"])
-        try expectParked(["b"])
+        try expectHeldBack(["b"])
     }
 
     @Test func `rows that had no parent before the group was founded wait in it`() throws {
@@ -75,6 +75,6 @@ struct OrphansTests {
             try file.capture.forgetHistory(in: file.db)
         }
         try check(file.db.strings("SELECT id FROM note"), equals: ["d"])
-        try check(file.capture.parkedRows(in: file.db).count, equals: 3)
+        try check(file.capture.heldBackRows(in: file.db).count, equals: 3)
     }
 }

@@ -9,7 +9,7 @@ struct RestartTests {
     private static let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
 
     /// `r` has the name `x`, `p` waits for it, and `q`, which was born last, has another one.
-    private func pairWithParkedRow() throws -> MergePair {
+    private func pairWithHeldBackRow() throws -> MergePair {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('r', 'x')")
         let first = try pair.timestamped(pair.first)
@@ -26,7 +26,7 @@ struct RestartTests {
 
     @Test func `a row that waits does not push out a row whose last write has no timestamp`() throws
     {
-        let pair = try pairWithParkedRow()
+        let pair = try pairWithHeldBackRow()
         try pair.second.run(
             "DELETE FROM folder WHERE id = 'r'; UPDATE folder SET name = 'x' WHERE id = 'q'")
         try pair.second.restart()
@@ -34,14 +34,14 @@ struct RestartTests {
         _ = try pair.exchange()
         try pair.expect("SELECT id || name FROM folder", ["px"])
         for file in [pair.first, pair.second] {
-            let parked = try file.capture.parkedRows(in: file.db)
-            check(parked.map(\.key), equals: [[.text("q")]])
-            check(parked.first?.values, equals: [.text("x")])
+            let heldBack = try file.capture.heldBackRows(in: file.db)
+            check(heldBack.map(\.key), equals: [[.text("q")]])
+            check(heldBack.first?.values, equals: [.text("x")])
         }
     }
 
     @Test func `a row that waits and whose key the app has used since is listed`() throws {
-        let pair = try pairWithParkedRow()
+        let pair = try pairWithHeldBackRow()
         try pair.second.run("INSERT INTO folder VALUES ('p', 'mine')")
         try pair.second.restart()
         _ = try pair.exchange()
@@ -117,7 +117,7 @@ struct RestartTests {
         let changes = try wide.timestamped()
         try check(file.write { try file.capture.apply(changes, in: file.db) }.later, equals: 1)
         try file.restart()
-        try file.write { try file.capture.forget(through: Floor(time: 1), in: file.db) }
+        try file.write { try file.capture.forget(through: StablePoint(time: 1), in: file.db) }
         try check(file.db.strings("SELECT id FROM t").isEmpty)
         try check(file.db.strings("SELECT tbl FROM securestorage_sync_later"), equals: ["t"])
     }
@@ -136,7 +136,7 @@ struct RestartTests {
         var rows: [RowChange] = []
         try founder.capture.eachRow(in: founder.db) { rows.append($0) }
         check(rows.map(\.summary), equals: ["~ t[k] a=1 b=2"])
-        check(rows.allSatisfy { $0.greatestTimestamp == .floor })
+        check(rows.allSatisfy { $0.greatestTimestamp == .stablePoint })
 
         let joiner = try CapturedFile(
             "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a);" + Self.migration,
@@ -158,7 +158,7 @@ struct RestartTests {
     func `of rows with one unique value, those that found a new group show what its joiners do`()
         throws
     {
-        let pair = try pairWithParkedRow()
+        let pair = try pairWithHeldBackRow()
         let founder = pair.second
         try founder.write { try founder.capture.forgetHistory(in: founder.db) }
         var rows: [RowChange] = []
@@ -173,7 +173,7 @@ struct RestartTests {
     @Test func `rows and values that wait are listed when the file's rows go into another group`()
         throws
     {
-        let pair = try pairWithParkedRow()
+        let pair = try pairWithHeldBackRow()
         let file = pair.second
         try pair.first.run("ALTER TABLE folder ADD COLUMN colour")
         try pair.first.install()
@@ -183,6 +183,6 @@ struct RestartTests {
         let conflicts = try file.capture.conflicts(in: file.db)
         check(conflicts.map(\.key), equals: [[.text("p")], [.text("q")]])
         check(conflicts.map(\.lost.values), equals: [[.text("x")], [.text("red")]])
-        try check(file.capture.parkedRows(in: file.db).isEmpty)
+        try check(file.capture.heldBackRows(in: file.db).isEmpty)
     }
 }

@@ -14,7 +14,7 @@ struct RowStateTests {
         func timestamp() -> Timestamp {
             Self.timestamp(.random(in: 1...3, using: &random), .random(in: 1...2, using: &random))
         }
-        var state = RowState(life: timestamp(), isAlive: .random(using: &random))
+        var state = RowState(incarnation: timestamp(), isAlive: .random(using: &random))
         guard state.isAlive else { return state }
         for column in ["a", "b"] where Bool.random(using: &random) {
             let values: [SQLiteValue] = [
@@ -59,8 +59,9 @@ struct RowStateTests {
         _ value: Int64, at time: UInt64, by member: UInt8, knowing known: Timestamp
     ) -> RowChange {
         RowChange(
-            table: "t", key: [.text("k")], life: .init(timestamp: timestamp(1), isAlive: true),
-            registers: [
+            table: "t", key: [.text("k")],
+            incarnation: .init(timestamp: timestamp(1), isAlive: true),
+            columnGroups: [
                 .init(
                     columns: ["a"], values: [.integer(value)], timestamp: timestamp(time, member),
                     known: known)
@@ -69,7 +70,7 @@ struct RowStateTests {
 
     private static var born: RowState {
         RowState(
-            life: timestamp(1), isAlive: true,
+            incarnation: timestamp(1), isAlive: true,
             cells: ["a": .init(value: .integer(0), timestamp: timestamp(1))])
     }
 
@@ -107,8 +108,8 @@ struct RowStateTests {
     ) -> RowChange {
         RowChange(
             table: "t", key: [.text("k")],
-            life: .init(timestamp: timestamp(time), isAlive: true, known: known),
-            registers: [
+            incarnation: .init(timestamp: timestamp(time), isAlive: true, known: known),
+            columnGroups: [
                 .init(columns: ["a"], values: [.integer(value)], timestamp: timestamp(time))
             ])
     }
@@ -139,15 +140,16 @@ struct RowStateTests {
     @Test func `a deletion wins over an edit that it did not know, which is reported`() {
         let deletion = RowChange(
             table: "t", key: [.text("k")],
-            life: .init(timestamp: Self.timestamp(2, 3), isAlive: false, known: Self.timestamp(1)))
-        // Later by its clock, and of the life that has ended.
+            incarnation: .init(
+                timestamp: Self.timestamp(2, 3), isAlive: false, known: Self.timestamp(1)))
+        // Later by its clock, and of the incarnation that has ended.
         let edit = Self.edit(1, at: 9, by: 2, knowing: Self.timestamp(1))
         for order in [[deletion, edit], [edit, deletion]] {
             var state = Self.born
             let lost = order.flatMap { state.merge($0) }
             check(lost.map(\.values), equals: [[.integer(1)]])
             check(lost.first?.reason, equals: .deleted)
-            check(state, equals: RowState(life: Self.timestamp(2, 3), isAlive: false))
+            check(state, equals: RowState(incarnation: Self.timestamp(2, 3), isAlive: false))
         }
     }
 

@@ -22,7 +22,7 @@ struct TimestampTests {
 
     @Test func `the later timestamp is the greater one, and of two at one time a member's`() {
         let timestamps = [
-            Timestamp.floor, Timestamp(time: 0, member: .numbered(1)),
+            Timestamp.stablePoint, Timestamp(time: 0, member: .numbered(1)),
             Timestamp(time: 1, member: .none),
             Timestamp(time: 1, member: .numbered(1)), Timestamp(time: 1, member: .numbered(2)),
         ]

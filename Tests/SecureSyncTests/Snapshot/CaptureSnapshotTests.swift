@@ -45,27 +45,28 @@ struct CaptureSnapshotTests {
         // Another member's row with a unique value that is taken.
         let late = RowChange(
             table: "parent", key: [.text("d")],
-            life: .init(
+            incarnation: .init(
                 timestamp: Timestamp(time: .init(Int64.max) >> 1, member: .numbered(3)),
                 isAlive: true),
-            registers: ["name", "code"].map {
+            columnGroups: ["name", "code"].map {
                 .init(
                     columns: [$0], values: [.text("x")],
                     timestamp: Timestamp(time: .init(Int64.max) >> 1, member: .numbered(3)))
             })
         _ = try first.write { try first.capture.apply([late], in: first.db) }
-        try check(first.capture.parkedRows(in: first.db).count, equals: 1)
+        try check(first.capture.heldBackRows(in: first.db).count, equals: 1)
 
         let all = try rows(first)
         check(all.first?.table, equals: "parent")
         _ = try second.write { try second.capture.apply(all, in: second.db) }
         check(Set(try rows(second).map { "\($0)" }), equals: Set(all.map { "\($0)" }))
         try check(
-            second.capture.parkedRows(in: second.db), equals: first.capture.parkedRows(in: first.db)
+            second.capture.heldBackRows(in: second.db),
+            equals: first.capture.heldBackRows(in: first.db)
         )
     }
 
-    @Test func `at a floor above all clocks nothing of them stays`() throws {
+    @Test func `at a stable point above all clocks nothing of them stays`() throws {
         let file = try file()
         try file.run(
             """
@@ -75,33 +76,36 @@ struct CaptureSnapshotTests {
         _ = try file.timestamped()
         try check(clockCount(file), equals: 2)
         let time = try file.capture.lastTime(in: file.db) >> 16
-        try file.write { try file.capture.forget(through: Floor(time: time + 1), in: file.db) }
+        try file.write {
+            try file.capture.forget(through: StablePoint(time: time + 1), in: file.db)
+        }
         try check(clockCount(file), equals: 0)
         let row = try require(rows(file).first)
-        check(row.life.timestamp, equals: .floor)
-        // What is written later is above the floor, whatever the clock says.
+        check(row.incarnation.timestamp, equals: .stablePoint)
+        // What is written later is above the stable point, whatever the clock says.
         try file.run("UPDATE parent SET name = 5 WHERE id = 'a'")
         let change = try require(file.timestamped(clockOffset: -1_000_000_000).first)
-        check(change.registers.allSatisfy { $0.timestamp.milliseconds > time + 1 })
+        check(change.columnGroups.allSatisfy { $0.timestamp.milliseconds > time + 1 })
     }
 
-    @Test func `a floor keeps the clocks that are above it`() throws {
+    @Test func `a stable point keeps the clocks that are above it`() throws {
         let file = try file()
         try file.run("INSERT INTO parent VALUES ('a', 1, 'x')")
         _ = try file.timestamped()
-        let floor = Floor(time: try file.capture.lastTime(in: file.db) >> 16)
+        let stablePoint = StablePoint(time: try file.capture.lastTime(in: file.db) >> 16)
         try file.run("UPDATE parent SET name = 2 WHERE id = 'a'")
         _ = try file.timestamped(clockOffset: 60_000)
-        try file.write { try file.capture.forget(through: floor, in: file.db) }
+        try file.write { try file.capture.forget(through: stablePoint, in: file.db) }
         let row = try require(rows(file).first)
-        check(row.life.timestamp, equals: .floor)
+        check(row.incarnation.timestamp, equals: .stablePoint)
         let timestamps = Dictionary(
-            uniqueKeysWithValues: row.registers.map { ($0.columns[0], $0.timestamp) })
-        check(timestamps["code"], equals: .floor)
-        try check(require(timestamps["name"]) > .floor)
+            uniqueKeysWithValues: row.columnGroups.map { ($0.columns[0], $0.timestamp) })
+        check(timestamps["code"], equals: .stablePoint)
+        try check(require(timestamps["name"]) > .stablePoint)
     }
 
-    @Test func `a column's value that waits goes with its row, also when the floor has passed`()
+    @Test
+    func `a column's value that waits goes with its row, also when the stable point has passed`()
         throws
     {
         let new = try CapturedFile(
@@ -117,7 +121,7 @@ struct CaptureSnapshotTests {
         try old.run("DELETE FROM parent WHERE id = 'gone'")
         _ = try old.timestamped()
         let soon = UInt64(Date().timeIntervalSince1970 * 1000) + 1000
-        try old.write { try old.capture.forget(through: Floor(time: soon), in: old.db) }
+        try old.write { try old.capture.forget(through: StablePoint(time: soon), in: old.db) }
         try check(clockCount(old), equals: 0)
 
         try old.write {
@@ -146,7 +150,9 @@ struct CaptureSnapshotTests {
         try file.run("ALTER TABLE t ADD COLUMN c DEFAULT 7")
         try file.restart()
         let row = try require(rows(file).first)
-        check(row.registers.map(\.columns), equals: [["c"], ["a", "b"]])
-        check(row.registers.map { $0.timestamp == row.life.timestamp }, equals: [true, false])
+        check(row.columnGroups.map(\.columns), equals: [["c"], ["a", "b"]])
+        check(
+            row.columnGroups.map { $0.timestamp == row.incarnation.timestamp },
+            equals: [true, false])
     }
 }

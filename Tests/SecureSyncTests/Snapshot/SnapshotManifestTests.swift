@@ -12,17 +12,17 @@ struct SnapshotManifestTests {
             time: BatchSamples.time, schema: 3,
             declaration: Declaration(
                 number: 9, heads: [members[0]: 5, members[1]: 2],
-                floor: Floor(heads: [members[0]: 4], time: 1000),
+                stablePoint: StablePoint(heads: [members[0]: 4], time: 1000),
                 logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
                 members[0]: .init(
-                    hash: hash, heard: 77, promises: [.init(number: 4, time: 1000)],
+                    hash: hash, heard: 77, lowerBounds: [.init(number: 4, time: 1000)],
                     published: [members[1]: 2, .none: 8]),
                 members[1]: .init(
-                    hash: hash, heard: 1, promises: [.init(number: 2, time: 5)], published: [:]),
+                    hash: hash, heard: 1, lowerBounds: [.init(number: 2, time: 5)], published: [:]),
                 members[2]: .init(
-                    hash: Data(count: 32), heard: 0, promises: [], published: [:]),
+                    hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:]),
             ],
             rows: .init(
                 name: Data(count: 16), epoch: 2, parts: [.init(size: 12, hash: hash)]))

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.cmac import CMAC
 
 PLACE = "SecureStorage sync batch 1"
-FLOOR = [0, 0, "00" * 16]
+STABLE_POINT = [0, 0, "00" * 16]
 
 
 # Sealed values: Docs/FileFormats.md.
@@ -80,35 +80,35 @@ def body(b):
     def timestamp(s, like):
         if s is None:
             return None
-        if s == FLOOR:
+        if s == STABLE_POINT:
             return False
         if s == like:
             return True
         counter = [s[1]] if s[1] else []
         return [s[0] - b["time"], *counter, number(members, bytes.fromhex(s[2]))]
 
-    life = known = None
+    incarnation = known = None
     for change in b["changes"]:
-        shape = [change["table"], len(change["key"]), *(r["columns"] for r in change["registers"])]
-        plain = all(r["timestamp"] == change["timestamp"] and r["known"] is None for r in change["registers"])
+        shape = [change["table"], len(change["key"]), *(r["columns"] for r in change["columnGroups"])]
+        plain = all(r["timestamp"] == change["timestamp"] and r["known"] is None for r in change["columnGroups"])
         kind = 0 if not change["alive"] else 2 if plain else 1
-        row = [number(shapes, shape), kind, timestamp(change["timestamp"], life), timestamp(change["known"], known)]
+        row = [number(shapes, shape), kind, timestamp(change["timestamp"], incarnation), timestamp(change["known"], known)]
         row += map(value, change["key"])
-        life, known = change["timestamp"], change["known"]
-        own, seen = life, known
-        for register in change["registers"]:
+        incarnation, known = change["timestamp"], change["known"]
+        own, seen = incarnation, known
+        for column_group in change["columnGroups"]:
             if kind == 1:
-                row += [timestamp(register["timestamp"], own), timestamp(register["known"], seen)]
-                own, seen = register["timestamp"], register["known"]
-            row += map(value, register["values"])
+                row += [timestamp(column_group["timestamp"], own), timestamp(column_group["known"], seen)]
+                own, seen = column_group["timestamp"], column_group["known"]
+            row += map(value, column_group["values"])
         rows.append(row)
     forms = [
-        [number(names, table), count, *([number(names, c) for c in columns] for columns in registers)]
-        for table, count, *registers in shapes
+        [number(names, table), count, *([number(names, c) for c in columns] for columns in columnGroups)]
+        for table, count, *columnGroups in shapes
     ]
     heads = [[bytes.fromhex(m), n, bytes.fromhex(h)] for m, n, h in b["heads"]]
     return cbor2.dumps(
-        [b["time"], b["schema"], b["isLast"], b["promises"], heads, names, members, forms, rows],
+        [b["time"], b["schema"], b["isLast"], b["hasLowerBound"], heads, names, members, forms, rows],
         canonical=True)
 
 
@@ -140,27 +140,27 @@ def read(v):
     assert encoded[-1] == 0x80 and padded_size(len(encoded)) == len(content)
     encoded = encoded[:-1]
     stream = io.BytesIO(encoded)
-    time, schema, last, promises, heads, names, members, shapes, rows = cbor2.load(stream)
+    time, schema, last, hasLowerBound, heads, names, members, shapes, rows = cbor2.load(stream)
     assert stream.read() == b""
 
     def timestamp(item, like):
         if item is None or item is True:
             return like if item else None
         if item is False:
-            return FLOOR
+            return STABLE_POINT
         return [time + item[0], item[1] if len(item) == 3 else 0, members[item[-1]].hex()]
 
-    changes, life, known = [], None, None
+    changes, incarnation, known = [], None, None
     for row in rows:
-        table, count, *registers = shapes[row[0]]
-        life, known = timestamp(row[2], life), timestamp(row[3], known)
+        table, count, *columnGroups = shapes[row[0]]
+        incarnation, known = timestamp(row[2], incarnation), timestamp(row[3], known)
         change = dict(table=names[table], key=[spelled(v) for v in row[4:4 + count]], alive=row[1] > 0,
-                      timestamp=life, known=known, registers=[])
-        rest, own, seen = row[4 + count:], life, known
-        for columns in registers:
+                      timestamp=incarnation, known=known, columnGroups=[])
+        rest, own, seen = row[4 + count:], incarnation, known
+        for columns in columnGroups:
             if row[1] == 1:
                 own, seen, rest = timestamp(rest[0], own), timestamp(rest[1], seen), rest[2:]
-            change["registers"].append(dict(
+            change["columnGroups"].append(dict(
                 columns=[names[c] for c in columns], values=[spelled(v) for v in rest[:len(columns)]],
                 timestamp=own, known=seen if row[1] == 1 else None))
             rest = rest[len(columns):]
@@ -170,7 +170,7 @@ def read(v):
         group=head[4:20].hex(), member=head[20:36].hex(), number=number, epoch=epoch,
         previous=head[52:84].hex(), chain=[struct.unpack(">Q", head[84:92])[0], head[92:].hex()],
         encoded=encoded.hex(), time=time, schema=schema, isLast=last,
-        promises=promises,
+        hasLowerBound=hasLowerBound,
         heads=[[m.hex(), n, h.hex()] for m, n, h in heads], changes=changes)
 
 
@@ -192,28 +192,28 @@ def vectors():
                 draw.choice([0, 0, 0, 1, 700, 65535]), draw.choice(writers)]
 
     def change():
-        # One register of each composed name and its decomposed form: SQLite tells them apart.
+        # One column group of each composed name and its decomposed form: SQLite tells them apart.
         table = draw.choice(["note", "e\u0301", "\u00e9", "a \"b\""])
         groups = draw.choice([[["title"], ["body"]], [["begins", "ends"]], [["e\u0301"], ["\u00e9"]], []])
-        life = timestamp() if draw.random() < 0.7 else FLOOR
+        incarnation = timestamp() if draw.random() < 0.7 else STABLE_POINT
         alive, inserted = draw.random() < 0.8, draw.random() < 0.4
-        registers = [dict(
-            columns=g, values=[draw.choice(values) for _ in g], timestamp=life if inserted else timestamp(),
-            known=None if inserted else draw.choice([None, FLOOR, life, timestamp()])) for g in groups]
+        columnGroups = [dict(
+            columns=g, values=[draw.choice(values) for _ in g], timestamp=incarnation if inserted else timestamp(),
+            known=None if inserted else draw.choice([None, STABLE_POINT, incarnation, timestamp()])) for g in groups]
         return dict(table=table, key=[draw.choice(values) for _ in range(draw.choice([1, 1, 2]))], alive=alive,
-                    timestamp=life, known=draw.choice([None, None, FLOOR, timestamp()]), registers=registers if alive else [])
+                    timestamp=incarnation, known=draw.choice([None, None, STABLE_POINT, timestamp()]), columnGroups=columnGroups if alive else [])
 
     all_values = dict(
         table="all", key=[["integer", "1"]], alive=True, timestamp=[base, 0, writers[0]], known=None,
-        registers=[dict(columns=[f"c{i}"], values=[v], timestamp=[base, 0, writers[0]], known=None)
+        columnGroups=[dict(columns=[f"c{i}"], values=[v], timestamp=[base, 0, writers[0]], known=None)
                    for i, v in enumerate(values)])
     bodies = [
-        dict(time=0, schema=0, isLast=True, promises=False, heads=[], changes=[]),
-        dict(time=base, schema=3, isLast=True, promises=True,
+        dict(time=0, schema=0, isLast=True, hasLowerBound=False, heads=[], changes=[]),
+        dict(time=base, schema=3, isLast=True, hasLowerBound=True,
              heads=[[writers[1], 7, some("head", 16)], [writers[2], 2**63 - 1, "00" * 16]], changes=[all_values]),
     ]
     for index in range(10):
-        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, promises=index % 2 == 0, heads=[],
+        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, hasLowerBound=index % 2 == 0, heads=[],
                            changes=[change() for _ in range(index * 2)]))
     previous = "00" * 32
     for index, b in enumerate(bodies):

@@ -11,7 +11,7 @@ struct BatchBodyTests {
 
     @Test func `a body is read as it was written`() throws {
         var written = body(BatchSamples.rows)
-        (written.isLast, written.promises) = (false, false)
+        (written.isLast, written.hasLowerBound) = (false, false)
         written.heads = [
             LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...16)),
             LogHead(
@@ -37,8 +37,9 @@ struct BatchBodyTests {
         let timestamp = BatchSamples.timestamp(time)
         let rows = [composed, decomposed].map { table in
             RowChange(
-                table: table, key: [.integer(1)], life: .init(timestamp: timestamp, isAlive: true),
-                registers: [decomposed, composed].map {
+                table: table, key: [.integer(1)],
+                incarnation: .init(timestamp: timestamp, isAlive: true),
+                columnGroups: [decomposed, composed].map {
                     .init(columns: [$0], values: [.text($0)], timestamp: timestamp)
                 })
         }
@@ -46,7 +47,8 @@ struct BatchBodyTests {
         func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
         check(bytes(read.map(\.table)), equals: bytes([composed, decomposed]))
         for row in read {
-            check(bytes(row.registers.flatMap(\.columns)), equals: bytes([decomposed, composed]))
+            check(
+                bytes(row.columnGroups.flatMap(\.columns)), equals: bytes([decomposed, composed]))
         }
     }
 
@@ -71,7 +73,7 @@ struct BatchBodyTests {
     @Test func `NaN becomes null, as in SQLite`() throws {
         let row = BatchSamples.insertion(1, [("a", .real(.nan))])
         let read = try BatchBody(decoding: body([row]).encoded())
-        check(read.changes.first?.registers.first?.values, equals: [.null])
+        check(read.changes.first?.columnGroups.first?.values, equals: [.null])
     }
 
     // MARK: - Sizes
@@ -79,7 +81,7 @@ struct BatchBodyTests {
     /// The bytes of a body beside those that the values take by themselves, for each row.
     private func overhead(_ changes: [RowChange]) -> Double {
         let values = changes.reduce(0) { size, change in
-            (change.key + change.registers.flatMap(\.values)).reduce(size) { size, value in
+            (change.key + change.columnGroups.flatMap(\.values)).reduce(size) { size, value in
                 var writer = CBORWriter()
                 switch value {
                 case .null: writer.null()
@@ -116,8 +118,8 @@ struct BatchBodyTests {
                 BatchSamples.timestamp(time - 10_000_000, 1)
             )
             var row = BatchSamples.insertion(number, [("a", .null), ("b", .null), ("c", .null)])
-            row.life = .init(timestamp: old(number), isAlive: true)
-            row.registers = row.registers.map {
+            row.incarnation = .init(timestamp: old(number), isAlive: true)
+            row.columnGroups = row.columnGroups.map {
                 .init(columns: $0.columns, values: $0.values, timestamp: new, known: known)
             }
             return row
@@ -125,7 +127,7 @@ struct BatchBodyTests {
         check(overhead(updates) <= 32)
         let deletions = (0..<100).map { number in
             var row = BatchSamples.insertion(number, [])
-            row.life = .init(
+            row.incarnation = .init(
                 timestamp: BatchSamples.timestamp(time - UInt64(number)), isAlive: false,
                 known: old(number)
             )
@@ -170,7 +172,7 @@ struct BatchBodyTests {
         check(accepted > 0 && refused > bytes.count)
     }
 
-    /// Writes a body of one table `t` with a key of one column and a register of a column `c`.
+    /// Writes a body of one table `t` with a key of one column and a column group of a column `c`.
     private func bytes(
         names: [String] = ["t", "c"], members: Int = 1, shapes: Int = 1, key: UInt64 = 1,
         columns: [UInt64] = [1], rows count: Int = 1, row: (inout CBORWriter) -> Void
@@ -199,7 +201,7 @@ struct BatchBodyTests {
         return writer.bytes
     }
 
-    /// Writes a row: shape, kind, timestamp of its life, nothing known, key 1, value 2.
+    /// Writes a row: shape, kind, timestamp of its incarnation, nothing known, key 1, value 2.
     private func row(
         shape: UInt64 = 0, kind: UInt64 = 2, count: Int = 6,
         timestamp: @escaping (inout CBORWriter) -> Void = { writer in
@@ -228,8 +230,8 @@ struct BatchBodyTests {
             equals: [
                 RowChange(
                     table: "t", key: [.integer(1)],
-                    life: .init(timestamp: BatchSamples.timestamp(time - 1), isAlive: true),
-                    registers: [
+                    incarnation: .init(timestamp: BatchSamples.timestamp(time - 1), isAlive: true),
+                    columnGroups: [
                         .init(
                             columns: ["c"], values: [.integer(2)],
                             timestamp: BatchSamples.timestamp(time - 1))
@@ -303,15 +305,15 @@ struct BatchBodyTests {
     }
 
     @Test func `a few bytes cannot make many values in memory`() {
-        // 100 rows of 1,000 registers that are null: 200 bytes of memory for each of the bytes.
+        // 100 rows of 1,000 column groups that are null: 200 bytes of memory for each of the bytes.
         let timestamp = BatchSamples.timestamp(time)
-        let registers = (0..<1000).map {
-            RowChange.Register(columns: ["\($0)"], values: [.null], timestamp: timestamp)
+        let columnGroups = (0..<1000).map {
+            RowChange.ColumnGroup(columns: ["\($0)"], values: [.null], timestamp: timestamp)
         }
         let changes = (0..<100).map { number in
             RowChange(
                 table: "t", key: [.integer(Int64(number))],
-                life: .init(timestamp: timestamp, isAlive: true), registers: registers)
+                incarnation: .init(timestamp: timestamp, isAlive: true), columnGroups: columnGroups)
         }
         #expect(throws: CBORError("too many values")) {
             try BatchBody(decoding: body(changes).encoded())

@@ -37,8 +37,10 @@ enum BatchSamples {
     ) -> RowChange {
         RowChange(
             table: "note", key: [.blob(Data(SHA256.hash(data: Data("\(number)".utf8)).prefix(16)))],
-            life: .init(timestamp: timestamp, isAlive: true),
-            registers: values.map { .init(columns: [$0.0], values: [$0.1], timestamp: timestamp) })
+            incarnation: .init(timestamp: timestamp, isAlive: true),
+            columnGroups: values.map {
+                .init(columns: [$0.0], values: [$0.1], timestamp: timestamp)
+            })
     }
 
     /// A few rows of all kinds.
@@ -47,18 +49,20 @@ enum BatchSamples {
         insertion(2, [("title", .text("")), ("size", .real(.infinity)), ("body", .blob(Data()))]),
         RowChange(
             table: "note", key: [.blob(Data([1]))],
-            life: .init(timestamp: .floor, isAlive: true),
-            registers: [
+            incarnation: .init(timestamp: .stablePoint, isAlive: true),
+            columnGroups: [
                 .init(
                     columns: ["begins", "ends"], values: [.integer(.min), .integer(.max)],
-                    timestamp: timestamp(time + 3, 1, counter: 9), known: .floor)
+                    timestamp: timestamp(time + 3, 1, counter: 9), known: .stablePoint)
             ]),
         RowChange(
             table: "tag", key: [.integer(4), .text("a\0b")],
-            life: .init(timestamp: timestamp(time, 2), isAlive: false, known: timestamp(5, 1))),
+            incarnation: .init(
+                timestamp: timestamp(time, 2), isAlive: false, known: timestamp(5, 1))),
         RowChange(
             table: "tag", key: [.integer(5), .text("")],
-            life: .init(timestamp: timestamp(time, 2), isAlive: true, known: timestamp(5, 1))),
+            incarnation: .init(timestamp: timestamp(time, 2), isAlive: true, known: timestamp(5, 1))
+        ),
     ]
 
     /// Changes of any kind, the same for a seed.
@@ -67,7 +71,8 @@ enum BatchSamples {
         func pick<T>(_ items: [T]) -> T { items[Int.random(in: items.indices, using: &generator)] }
         func anyTimestamp() -> Timestamp {
             pick([
-                timestamp(time), timestamp(time - 1, 1), timestamp(3, 2, counter: 65535), .floor,
+                timestamp(time), timestamp(time - 1, 1), timestamp(3, 2, counter: 65535),
+                .stablePoint,
                 timestamp(.random(in: 0...(1 << 47 - 1), using: &generator), 1),
             ])
         }
@@ -79,21 +84,22 @@ enum BatchSamples {
             ])
         }
         return (0..<count).map { _ in
-            let life = RowChange.Life(
+            let incarnation = RowChange.Incarnation(
                 timestamp: anyTimestamp(), isAlive: pick([true, true, false]),
                 known: pick([nil, anyTimestamp()]))
             let groups = pick([[["a"], ["b", "c"]], [["e\u{301}"], ["é"]], [], [["b"]]])
             let isInsertion = pick([true, false])
             return RowChange(
                 table: pick(["t", "é", "e\u{301}"]), key: pick([[value()], [value(), value()]]),
-                life: life,
-                registers: !life.isAlive
+                incarnation: incarnation,
+                columnGroups: !incarnation.isAlive
                     ? []
                     : groups.map { columns in
-                        RowChange.Register(
+                        RowChange.ColumnGroup(
                             columns: columns, values: columns.map { _ in value() },
-                            timestamp: isInsertion ? life.timestamp : anyTimestamp(),
-                            known: isInsertion ? nil : pick([nil, anyTimestamp(), life.timestamp]))
+                            timestamp: isInsertion ? incarnation.timestamp : anyTimestamp(),
+                            known: isInsertion
+                                ? nil : pick([nil, anyTimestamp(), incarnation.timestamp]))
                     })
         }
     }

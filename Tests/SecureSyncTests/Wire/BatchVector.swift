@@ -14,7 +14,7 @@ struct BatchVector: Codable {
     var time: UInt64
     var schema: UInt64
     var isLast: Bool
-    var promises: Bool
+    var hasLowerBound: Bool
     var heads: [Head]
     var changes: [Change]
     /// The body's CBOR.
@@ -25,7 +25,8 @@ struct BatchVector: Codable {
     private var bytes: String?
 
     private enum CodingKeys: String, CodingKey {
-        case group, member, number, epoch, previous, chain, time, schema, isLast, promises, heads,
+        case group, member, number, epoch, previous, chain, time, schema, isLast, hasLowerBound,
+            heads,
             changes, encoded
         case key
         case signerKey = "signer"
@@ -48,10 +49,10 @@ struct BatchVector: Codable {
         var alive: Bool
         var timestamp: Time
         var known: Time?
-        var registers: [Register]
+        var columnGroups: [ColumnGroup]
     }
 
-    struct Register: Codable {
+    struct ColumnGroup: Codable {
         var columns: [String]
         var values: [[String]]
         var timestamp: Time
@@ -149,7 +150,7 @@ extension BatchVector {
                     member: try Hex.member($0.member), number: $0.number,
                     hash: Data(try Hex.bytes($0.hash)))
             }, changes: try changes.map { try $0.change() }, isLast: isLast,
-            promises: promises)
+            hasLowerBound: hasLowerBound)
     }
 }
 
@@ -157,9 +158,9 @@ extension BatchVector.Change {
     func change() throws -> RowChange {
         RowChange(
             table: table, key: try key.map(Hex.value),
-            life: .init(
+            incarnation: .init(
                 timestamp: try timestamp.timestamp(), isAlive: alive, known: try known?.timestamp()),
-            registers: try registers.map {
+            columnGroups: try columnGroups.map {
                 .init(
                     columns: $0.columns, values: try $0.values.map(Hex.value),
                     timestamp: try $0.timestamp.timestamp(), known: try $0.known?.timestamp())

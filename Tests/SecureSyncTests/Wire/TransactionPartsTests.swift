@@ -65,14 +65,14 @@ struct TransactionPartsTests {
     @Test func `the largest row fits into an object`() throws {
         let timestamp = BatchSamples.timestamp(3, 1, counter: 65535)
         var large = row(1, (16 << 20) - 900_000)
-        // As many registers as a table has columns at most, with the longest timestamps.
-        large.registers += (0..<32_766).map { number in
+        // As many column groups as a table has columns at most, with the longest timestamps.
+        large.columnGroups += (0..<32_766).map { number in
             .init(
                 columns: ["\(number)"], values: [.null],
                 timestamp: BatchSamples.timestamp(1 << 46 + UInt64(number), 2, counter: 65535),
                 known: BatchSamples.timestamp(UInt64(number), 1, counter: 65535))
         }
-        large.life.known = timestamp
+        large.incarnation.known = timestamp
         try check(TransactionParts.split([large]).count, equals: 1)
         let key = try DataEncryptionKey.random(name: "epoch 1")
         let batch = try SealedBatch.seal(
@@ -160,7 +160,7 @@ struct TransactionPartsTests {
         let row = BatchSamples.insertion(1, values)
         check(TransactionParts.divided([row], longestRow: 3000), equals: [row])
         let parts = TransactionParts.divided([row], longestRow: 1000)
-        check(parts.map { $0.registers.flatMap(\.columns) }, equals: [["a", "b"], ["c", "d"]])
+        check(parts.map { $0.columnGroups.flatMap(\.columns) }, equals: [["a", "b"], ["c", "d"]])
         let other = BatchSamples.insertion(2, values)
         check(TransactionParts.joined([other] + parts + [other]), equals: [other, row, other])
         check(TransactionParts.isLast(after: 9000, parts[0], before: [other], longest: 1000))

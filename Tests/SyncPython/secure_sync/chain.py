@@ -94,20 +94,20 @@ class Chain:
     # Objects
 
     def follow(self, data):
-        """Applies the next object, or skips it if it is void."""
+        """Applies the next object, or skips it if it is invalid."""
         kept = self.__dict__.copy()
         try:
             self._apply(data)
-            is_void = False
+            is_invalid = False
         except Damaged as reason:
             # Nothing that a refused entry has changed stays.
             self.__dict__.update(kept)
             if self.count == 0 or str(reason) == "it follows another chain":
                 raise
-            is_void = True
+            is_invalid = True
         self.hashes = self.hashes + [sha256(self.last + sha256(data))]
         self.epochs = self.epochs + [self.epoch]
-        if not is_void:
+        if not is_invalid:
             self.entries = self.count
 
     def _apply(self, data):

@@ -1,7 +1,7 @@
 """A member: it joins, reads what others have written, and writes rows."""
 import time as clock
 
-from .body import FLOOR, NOBODY, Body, Change, Register
+from .body import STABLE_POINT, NOBODY, Body, Change, ColumnGroup
 from .chain import ADD, DEVICE, Chain, Member as Record, invitation_mac, signed
 from .encoding import Damaged, digits, padded, require, sha256
 from .keys import ED25519, GroupSecret, MemberKeys
@@ -18,34 +18,34 @@ def typed(value):
 class Row:
     def __init__(self, change):
         self.key = change.key
-        self.life, self.alive = change.timestamp, change.alive
+        self.incarnation, self.alive = change.timestamp, change.alive
         self.cells = {}
-        self.merge_registers(change)
+        self.merge_column_groups(change)
 
-    def merge_registers(self, change):
-        for register in change.registers if self.alive else []:
-            for column, value in zip(register.columns, register.values):
+    def merge_column_groups(self, change):
+        for column_group in change.column_groups if self.alive else []:
+            for column, value in zip(column_group.columns, column_group.values):
                 own = self.cells.get(column)
-                if own is None or own[1] < register.timestamp:
-                    self.cells[column] = (value, register.timestamp, register.columns)
+                if own is None or own[1] < column_group.timestamp:
+                    self.cells[column] = (value, column_group.timestamp, column_group.columns)
 
     def merge(self, change):
-        if (self.life, self.alive) == (change.timestamp, change.alive):
-            self.merge_registers(change)
-        elif (self.life, not self.alive) < (change.timestamp, not change.alive):
+        if (self.incarnation, self.alive) == (change.timestamp, change.alive):
+            self.merge_column_groups(change)
+        elif (self.incarnation, not self.alive) < (change.timestamp, not change.alive):
             self.__init__(change)
 
-    def reduce(self, floor):
-        """Forgets the timestamps up to a floor."""
-        self.life = reduced(self.life, floor)
-        self.cells = {c: (v, reduced(s, floor), g) for c, (v, s, g) in self.cells.items()}
+    def reduce(self, stable_point):
+        """Forgets the timestamps up to a stable point."""
+        self.incarnation = reduced(self.incarnation, stable_point)
+        self.cells = {c: (v, reduced(s, stable_point), g) for c, (v, s, g) in self.cells.items()}
 
     def greatest(self):
-        return max([self.life] + [cell[1] for cell in self.cells.values()])
+        return max([self.incarnation] + [cell[1] for cell in self.cells.values()])
 
 
-def reduced(timestamp, floor):
-    return FLOOR if timestamp is not None and timestamp[0] <= floor else timestamp
+def reduced(timestamp, stable_point):
+    return STABLE_POINT if timestamp is not None and timestamp[0] <= stable_point else timestamp
 
 
 class Member:
@@ -137,8 +137,8 @@ class Member:
     def adopt(self, manifest, digest):
         self.adopted, self.adopted_hash = manifest, digest
         for row in self.rows.values():
-            row.reduce(manifest.floor)
-        self.last = max(self.last, (manifest.floor + 1) << 16)
+            row.reduce(manifest.stable_point)
+        self.last = max(self.last, (manifest.stable_point + 1) << 16)
 
     def adopt_next(self):
         """Adopts the next snapshot, if all that it contains is applied."""
@@ -229,16 +229,16 @@ class Member:
         return True
 
     def merge(self, change):
-        floor = self.adopted.floor
+        stable_point = self.adopted.stable_point
         change = Change(
-            change.table, change.key, change.alive, reduced(change.timestamp, floor), change.known,
-            [Register(r.columns, r.values, reduced(r.timestamp, floor), r.known) for r in change.registers])
+            change.table, change.key, change.alive, reduced(change.timestamp, stable_point), change.known,
+            [ColumnGroup(r.columns, r.values, reduced(r.timestamp, stable_point), r.known) for r in change.column_groups])
         place = (change.table, tuple(map(typed, change.key)))
         if place in self.rows:
             self.rows[place].merge(change)
-        elif change.alive or change.timestamp != FLOOR:
+        elif change.alive or change.timestamp != STABLE_POINT:
             self.rows[place] = Row(change)
-        for timestamp in [change.timestamp] + [r.timestamp for r in change.registers]:
+        for timestamp in [change.timestamp] + [r.timestamp for r in change.column_groups]:
             self.last = max(self.last, timestamp[0] << 16 | timestamp[1])
 
     def apply_all(self, adopts=True):
@@ -254,9 +254,9 @@ class Member:
                     for number, digest, body in batches:
                         require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
                         for change in body.changes:
-                            given = [r.timestamp for r in change.registers] or [change.timestamp]
-                            require(min(given)[0] > self.promises.get(member, 0) - 1 or FLOOR in given,
-                                    "a row is older than its log has promised")
+                            given = [r.timestamp for r in change.column_groups] or [change.timestamp]
+                            require(min(given)[0] > self.promises.get(member, 0) - 1 or STABLE_POINT in given,
+                                    "a row is older than its log's lower bound")
                             self.merge(change)
                     self.heads[member] = batches[-1][:2]
                     if batches[-1][2].promises:
@@ -305,17 +305,17 @@ class Member:
     def insert(self, table, key, columns):
         """Columns: values by name; a new row, or another one in the place of one."""
         place = (table, tuple(map(typed, key)))
-        known, life = self.rows.get(place), self.timestamp()
-        change = Change(table, tuple(key), True, life, known.greatest() if known else None)
-        change.registers = [Register((name,), (value,), life) for name, value in columns.items()]
+        known, incarnation = self.rows.get(place), self.timestamp()
+        change = Change(table, tuple(key), True, incarnation, known.greatest() if known else None)
+        change.column_groups = [ColumnGroup((name,), (value,), incarnation) for name, value in columns.items()]
         return change
 
     def update(self, table, key, columns):
         row = self.rows[(table, tuple(map(typed, key)))]
-        change = Change(table, tuple(key), True, row.life)
+        change = Change(table, tuple(key), True, row.incarnation)
         for name, value in columns.items():
-            known = row.cells[name][1] if name in row.cells else row.life
-            change.registers.append(Register((name,), (value,), self.timestamp(), known))
+            known = row.cells[name][1] if name in row.cells else row.incarnation
+            change.column_groups.append(ColumnGroup((name,), (value,), self.timestamp(), known))
         return change
 
     def delete(self, table, key):

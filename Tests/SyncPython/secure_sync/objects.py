@@ -124,7 +124,7 @@ class Log:
     """A member's log, as a manifest has it."""
     head: int
     hash: bytes
-    floor: int
+    stable_point: int
     entered: int = 0
     closing: int = 0
     closed: int = None
@@ -139,13 +139,13 @@ class Manifest:
     number: int
     time: int
     schema: int
-    floor: int
+    stable_point: int
     logs: dict
     rows: list
 
     @classmethod
     def decoded(cls, number, data):
-        time, schema, floor, logs, rows = decode(data)
+        time, schema, stable_point, logs, rows = decode(data)
         found = {}
         for member, head, digest, least, place, heard, promises, published, adopted in logs:
             require(member > max(found, default=NOBODY), "logs are not in their order")
@@ -155,15 +155,15 @@ class Manifest:
             else:
                 log.closed = place
             found[member] = log
-        return cls(number, time, schema, floor, found, rows)
+        return cls(number, time, schema, stable_point, found, rows)
 
     def encoded(self):
         logs = []
         for member, log in sorted(self.logs.items()):
             place = log.closed if log.closed is not None else [log.entered] + ([log.closing] if log.closing else [])
-            logs.append([member, log.head, log.hash, log.floor, place, log.heard, log.promises, log.published,
+            logs.append([member, log.head, log.hash, log.stable_point, place, log.heard, log.promises, log.published,
                          log.adopted])
-        return encode([self.time, self.schema, self.floor, logs, self.rows])
+        return encode([self.time, self.schema, self.stable_point, logs, self.rows])
 
 
 def snapshot_rows(store, group, rows, keys_by_epoch):

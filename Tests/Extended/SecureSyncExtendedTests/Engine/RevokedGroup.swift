@@ -70,8 +70,9 @@ extension InRevokedGroup {
         let time = UInt64(Date().timeIntervalSince1970 * 1000)
         let timestamp = Timestamp(time: Timestamp.time(milliseconds: time), member: keys.member)
         let row = RowChange(
-            table: "parent", key: [.text(key)], life: .init(timestamp: timestamp, isAlive: true),
-            registers: [
+            table: "parent", key: [.text(key)],
+            incarnation: .init(timestamp: timestamp, isAlive: true),
+            columnGroups: [
                 .init(columns: ["name"], values: [.text("ruth")], timestamp: timestamp),
                 .init(columns: ["code"], values: [.null], timestamp: timestamp),
             ])

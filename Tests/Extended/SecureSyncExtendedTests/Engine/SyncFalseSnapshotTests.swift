@@ -23,7 +23,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         let manifest = SnapshotManifest(
             time: 1, schema: 0, declaration: declaration,
             logs: [
-                keys.member: .init(hash: Data(count: 32), heard: 0, promises: [], published: [:])
+                keys.member: .init(hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:])
             ],
             rows: .init(name: Data(count: 16), epoch: 1, parts: []))
         return try SealedObject.seal(
@@ -57,13 +57,13 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
     }
 
     private enum Poison: CaseIterable {
-        case floorTime, lowerHeads, higherHeads, closesOthers, opensAnother, forgetsLog
+        case stablePointTime, lowerHeads, higherHeads, closesOthers, opensAnother, forgetsLog
     }
 
     private func poison(_ manifest: inout SnapshotManifest, _ kind: Poison, _ ruth: MemberID) {
         let others = manifest.declaration.logs.keys.filter { $0 != ruth }.sorted()
         switch kind {
-        case .floorTime: manifest.declaration.floor.time = Timestamp.greatestTime >> 16
+        case .stablePointTime: manifest.declaration.stablePoint.time = Timestamp.greatestTime >> 16
         case .lowerHeads: manifest.declaration.heads = [:]
         case .higherHeads:
             manifest.declaration.heads[others[0]] = 1 << 40
@@ -77,7 +77,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
             let new = MemberID.random()
             manifest.declaration.logs[new] = .init(entered: manifest.declaration.number)
             manifest.logs[new] = .init(
-                hash: Data(count: 32), heard: 0, promises: [], published: [:])
+                hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:])
         case .forgetsLog:
             manifest.declaration.logs[others[0]] = nil
             manifest.logs[others[0]] = nil
@@ -101,17 +101,18 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         for device in [cleo, anna] {
             do {
                 try await device.engine.syncOnce()
-                // What is no manifest is void, and whose log it names may take itself for a copy.
+                // What is no manifest is invalid, and whose log it names may take itself for a
+                // copy.
                 check(kind == .lowerHeads || kind == .higherHeads, "\(kind)")
             } catch SyncError.damaged(name, _) {
             } catch SyncError.withheld(.member, _) {}
         }
         // The logs go on.
         try check(parents(anna).contains("after"))
-        let floor = try anna.hasFloor()
+        let stablePoint = try anna.hasStablePoint()
         _ = try await removeRuth()
         try await settle([anna, cleo])
-        try check(anna.hasFloor(), equals: floor)
+        try check(anna.hasStablePoint(), equals: stablePoint)
         try await WorldDevice.writeSnapshots(anna, cleo)
         try await settle([anna, cleo])
         let guest = try WorldDevice("dora", objects)
@@ -136,14 +137,14 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
             try capture.eachRow(in: db) { all.append($0) }
             return all
         }
-        let index = try require(all.firstIndex { $0.table == "parent" && $0.life.isAlive })
+        let index = try require(all.firstIndex { $0.table == "parent" && $0.incarnation.isAlive })
         switch kind {
         case .missing: all.remove(at: index)
-        case .changed: all[index].registers[0].values[0] = .text("false")
+        case .changed: all[index].columnGroups[0].values[0] = .text("false")
         case .added:
             all.append(all[index])
             all[all.count - 1].key = [.text("never")]
-        case .timestamped: all[index].registers[0].timestamp.time += 1 << 20
+        case .timestamped: all[index].columnGroups[0].timestamp.time += 1 << 20
         }
         for change in all { try writer.add(change) }
         try writer.finish()

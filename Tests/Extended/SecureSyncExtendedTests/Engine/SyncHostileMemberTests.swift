@@ -53,8 +53,9 @@ struct SyncHostileMemberTests {
         let ben = try await AdversaryGroup.id(of: group.ben)
         let timestamp = Timestamp(time: time, member: member ?? ben)
         return RowChange(
-            table: "parent", key: [.text(key)], life: .init(timestamp: timestamp, isAlive: true),
-            registers: [
+            table: "parent", key: [.text(key)],
+            incarnation: .init(timestamp: timestamp, isAlive: true),
+            columnGroups: [
                 .init(columns: ["name"], values: [.text("hostile")], timestamp: timestamp),
                 .init(columns: ["code"], values: [.null], timestamp: timestamp),
             ])
@@ -141,7 +142,8 @@ struct SyncHostileMemberTests {
         let before = try anna.rows()
         let cleo = try await AdversaryGroup.id(of: group.cleo)
         var edit = try await row("x", at: Timestamp.time(milliseconds: Self.now + 1000))
-        edit.life.timestamp = Timestamp(time: edit.life.timestamp.time + 1, member: cleo)
+        edit.incarnation.timestamp = Timestamp(
+            time: edit.incarnation.timestamp.time + 1, member: cleo)
         for (change, reason) in [
             (
                 try await row("x", at: Timestamp.time(milliseconds: Self.now + 1000), by: cleo),
@@ -150,7 +152,7 @@ struct SyncHostileMemberTests {
             (edit, "a row is in another member's name"),
             (
                 try await row("x", at: Timestamp.time(milliseconds: Self.now - 86_400_000)),
-                "a row is older than its log has promised"
+                "a row is older than its log's lower bound"
             ),
         ] {
             let name = try await send([change])

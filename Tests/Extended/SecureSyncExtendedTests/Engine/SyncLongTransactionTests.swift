@@ -39,8 +39,8 @@ struct SyncLongTransactionTests: InRevokedGroup {
         for number in 0..<9 {
             let row = RowChange(
                 table: "parent", key: [.text("row \(number)")],
-                life: .init(timestamp: timestamp, isAlive: true),
-                registers: [.init(columns: ["name"], values: [text], timestamp: timestamp)])
+                incarnation: .init(timestamp: timestamp, isAlive: true),
+                columnGroups: [.init(columns: ["name"], values: [text], timestamp: timestamp)])
             let batch = try SealedBatch.seal(
                 BatchBody(
                     time: 1_790_000_000_000, schema: 0, heads: [], changes: [row], isLast: false),

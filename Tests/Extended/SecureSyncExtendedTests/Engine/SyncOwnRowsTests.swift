@@ -77,7 +77,7 @@ struct SyncOwnRowsTests {
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('a', 'group', NULL)")
         for device in devices + devices { try await device.engine.syncOnce() }
-        // It has deleted the row, and was away until the floor was above that.
+        // It has deleted the row, and was away until the stable point was above that.
         let file = try WorldDevice(copyOf: laptop, "copy")
         try await file.write("DELETE FROM parent WHERE id = 'a'")
         file.store.watchCreations(

@@ -90,7 +90,7 @@ struct SyncReaderTests {
         try await WorldDevice.writeSnapshots(anna, ben)
         try await check(rita.engine.syncOnce().hasLoadedSnapshot)
         try await settle(anna, ben, rita)
-        // The writers' floor does not wait for it.
+        // The writers' stable point does not wait for it.
         try await WorldDevice.writeSnapshots(anna, ben)
         try await settle(anna, ben, rita)
     }
@@ -194,8 +194,8 @@ struct SyncReaderTests {
         let timestamp = Timestamp(time: Timestamp.time(milliseconds: now), member: keys.member)
         let row = RowChange(
             table: "parent", key: [.text("forged")],
-            life: .init(timestamp: timestamp, isAlive: true),
-            registers: [.init(columns: ["name"], values: [.text("rita")], timestamp: timestamp)])
+            incarnation: .init(timestamp: timestamp, isAlive: true),
+            columnGroups: [.init(columns: ["name"], values: [.text("rita")], timestamp: timestamp)])
         let batch = try SealedBatch.seal(
             BatchBody(time: now, schema: 0, heads: [], changes: [row], isLast: true),
             BatchHeader(
@@ -206,7 +206,7 @@ struct SyncReaderTests {
         check(objects.create(name, batch.bytes))
         try await settle(anna, ben, rita)
         try check(anna.rows(), equals: rows)
-        // Snapshots go on after the void one.
+        // Snapshots go on after the invalid one.
         try await WorldDevice.writeSnapshots(anna, ben)
         try await settle(anna, ben, rita)
         try await check(ben.engine.verify().isSound)

@@ -125,7 +125,7 @@ struct SyncRemovalTests {
         let last = try SealedBatch(reading: try require(log.last.flatMap(objects.read)))
         let forged = RowChange(
             table: "parent", key: [.text("key-canary")],
-            life: .init(
+            incarnation: .init(
                 timestamp: Timestamp(time: Timestamp.greatestClock, member: group.ruthID),
                 isAlive: false))
         var previous = last.hash
@@ -153,7 +153,7 @@ struct SyncRemovalTests {
                 time: 1, schema: 0, declaration: declaration,
                 logs: [
                     group.ruthID: .init(
-                        hash: Data(count: 32), heard: 0, promises: [], published: [:])
+                        hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:])
                 ],
                 rows: .init(name: Data(count: 16), epoch: 1, parts: []))
             let object = try SealedObject.seal(

@@ -25,7 +25,7 @@ struct SyncRestoredTests {
         try await laptop.write("UPDATE parent SET name = 'new' WHERE id = 'x'")
         try await laptop.write("UPDATE setting SET value = 'new' WHERE name = 'x'")
         try await laptop.engine.syncOnce()
-        // With enough rounds, the floor passes the insertion.
+        // With enough rounds, the stable point passes the insertion.
         for round in 0..<rounds {
             for device in devices {
                 try await device.write(
@@ -33,7 +33,7 @@ struct SyncRestoredTests {
                 try await device.engine.syncOnce()
             }
         }
-        try check(laptop.hasFloor(), equals: rounds > 0)
+        try check(laptop.hasStablePoint(), equals: rounds > 0)
 
         try phone.restore(backup)
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }

@@ -65,7 +65,7 @@ struct SyncSnapshotTests {
         try await WorldDevice.writeSnapshots(devices[0], devices[1], devices[2])
         for device in devices { try await device.engine.syncOnce() }
         for device in devices {
-            try check(device.hasFloor())
+            try check(device.hasStablePoint())
             let clocks = try await device.queue.read { db in
                 let number = try db.int(
                     forQuery: "SELECT number FROM securestorage_sync_table WHERE name = 'parent'")
@@ -78,7 +78,7 @@ struct SyncSnapshotTests {
         }
     }
 
-    @Test func `a file that is copied and joins late in its life goes on as another member`()
+    @Test func `a file that is copied and joins late in its incarnation goes on as another member`()
         async throws
     {
         let devices = try await WorldDevice.group(["d0", "d1"], in: objects)

@@ -165,7 +165,7 @@ struct SyncSnapshotWritingTests {
                 check(!report.hasForked && !report.hasLoadedSnapshot || round == 0)
             }
         }
-        try check(phone.hasFloor())
+        try check(phone.hasStablePoint())
         try await check(phone.engine.members().count, equals: 3)
     }
 

@@ -105,7 +105,7 @@ struct SyncSuccessionTests {
         let devices = try await group("phone", "laptop")
         let copy = try WorldDevice(copyOf: devices[0], "copy")
         try await copy.write("INSERT INTO parent VALUES ('copy', 1, NULL)")
-        // Until the floor is above what the copy has not sent.
+        // Until the stable point is above what the copy has not sent.
         for round in 0..<40 {
             for device in devices {
                 try await device.write(

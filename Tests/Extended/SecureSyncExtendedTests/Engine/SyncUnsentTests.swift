@@ -84,7 +84,7 @@ struct SyncUnsentTests {
         }
         try check(file.capture.unsentRows(in: file.db).map(\.reason), equals: [.tooLarge])
         try file.run("UPDATE note SET a = NULL")
-        try check(file.timestamped().first?.registers.map(\.columns), equals: [["a"], ["c"]])
+        try check(file.timestamped().first?.columnGroups.map(\.columns), equals: [["a"], ["c"]])
         try check(file.capture.unsentRows(in: file.db).isEmpty)
     }
 

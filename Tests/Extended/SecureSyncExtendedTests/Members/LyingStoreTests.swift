@@ -98,7 +98,7 @@ struct LyingStoreTests {
         try await laptop.group.rotate()
         try await phone.group.refresh()
         await check(phone.group.state.epoch, equals: 2)
-        await check(phone.group.state.void, equals: [4, 5, 6, 7])
+        await check(phone.group.state.invalid, equals: [4, 5, 6, 7])
         // Of garbage the hash is kept, or a few bytes.
         await check(phone.group.entries[3..<7].map(\.count).max() ?? 0 < 2000)
         let resumed = try SyncGroup(
@@ -119,14 +119,14 @@ struct LyingStoreTests {
         let genuine = try require(store.all[name])
         store.set(name, Data(genuine.reversed()))
         try await laptop.group.refresh()
-        await check(laptop.group.state.void, equals: [4])
+        await check(laptop.group.state.invalid, equals: [4])
         await check(laptop.group.state.lastEntry, equals: 3)
         // After many of a stranger's, it is noticed with the next entry.
         for number in UInt64(5)..<20 {
             store.set(SyncNames.chainEntry(group: phone.group.id, number: number), Data([1]))
         }
         try await laptop.group.refresh()
-        await check(laptop.group.state.void.count, equals: 16)
+        await check(laptop.group.state.invalid.count, equals: 16)
         store.set(name, genuine)
         try await phone.group.rotate()
         try await laptop.group.refresh()

@@ -2,8 +2,8 @@ import SecureStorage
 import SecureSync
 @testable import SecureSyncTests
 
-/// What is visible and what is parked after a set of changes, computed from all of them at once, by
-/// the definitions and without a file.
+/// What is visible and what is held back after a set of changes, computed from all of them at once,
+/// by the definitions and without a file.
 struct MergeOracle: Sendable {
     struct Table: Sendable {
         var name: String
@@ -42,19 +42,19 @@ struct MergeOracle: Sendable {
         }
         var alive: [Name: Merged] = [:]
         for (name, history) in histories {
-            guard let life = history.map(\.life.timestamp).max() else { continue }
-            let last = history.filter { $0.life.timestamp == life }
-            guard last.allSatisfy(\.life.isAlive), let table = table(name) else { continue }
+            guard let incarnation = history.map(\.incarnation.timestamp).max() else { continue }
+            let last = history.filter { $0.incarnation.timestamp == incarnation }
+            guard last.allSatisfy(\.incarnation.isAlive), let table = table(name) else { continue }
             var best: [String: (Timestamp, SQLiteValue)] = [:]
-            for register in last.flatMap(\.registers) {
-                for (column, value) in zip(register.columns, register.values)
-                where best[column].map({ $0.0 < register.timestamp }) ?? true {
-                    best[column] = (register.timestamp, value)
+            for columnGroup in last.flatMap(\.columnGroups) {
+                for (column, value) in zip(columnGroup.columns, columnGroup.values)
+                where best[column].map({ $0.0 < columnGroup.timestamp }) ?? true {
+                    best[column] = (columnGroup.timestamp, value)
                 }
             }
             var values = best.mapValues(\.1)
             values[table.key] = history[0].key[0]
-            alive[name] = Merged(born: life, values: values)
+            alive[name] = Merged(born: incarnation, values: values)
         }
         let refused = alive.filter { table($0.key)?.isRefused($0.value.values) ?? false }
         let sound = supported(alive.filter { refused[$0.key] == nil })

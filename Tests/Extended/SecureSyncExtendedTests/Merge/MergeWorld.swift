@@ -136,12 +136,12 @@ final class MergeWorld {
                     values: values, standing: .visible)
             }
         }
-        for parked in try file.capture.parkedRows(in: file.db) {
-            var values = Dictionary(uniqueKeysWithValues: zip(parked.columns, parked.values))
-            values["id"] = parked.key[0]
-            let name = MergeOracle.Name(table: parked.table, key: RowKey(parked.key))
-            check(rows[name] == nil, "a row is visible and parked")
-            rows[name] = .init(values: values, standing: parked.standing)
+        for heldBack in try file.capture.heldBackRows(in: file.db) {
+            var values = Dictionary(uniqueKeysWithValues: zip(heldBack.columns, heldBack.values))
+            values["id"] = heldBack.key[0]
+            let name = MergeOracle.Name(table: heldBack.table, key: RowKey(heldBack.key))
+            check(rows[name] == nil, "a row is visible and held back")
+            rows[name] = .init(values: values, standing: heldBack.standing)
         }
         return rows
     }

@@ -36,8 +36,8 @@ struct MergeWorldTests {
         }
         try world.deliverAll { _ in 0 }
         for member in 0..<3 { try check(world.look(member, "the end, member \(member)")) }
-        let parked = try world.files[1].capture.parkedRows(in: world.files[1].db)
-        check(parked.map(\.standing), equals: [.refused])
+        let heldBack = try world.files[1].capture.heldBackRows(in: world.files[1].db)
+        check(heldBack.map(\.standing), equals: [.refused])
     }
 
     private static func run(_ seed: UInt64, _ met: inout Set<Standing>) throws -> Bool {

@@ -38,7 +38,7 @@ enum MutantSwitch {
         static long active = -1;
         static volatile unsigned char *reached;
 
-        __attribute__((constructor)) static void prepare(void) {
+        __attribute__((constructor)) static invalid prepare(invalid) {
             const char *number = getenv("\(variable)");
             if (number) active = atol(number);
             const char *path = getenv("\(reachVariable)");

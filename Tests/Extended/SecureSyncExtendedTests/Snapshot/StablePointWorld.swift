@@ -6,9 +6,10 @@ import SecureStorage
 /// Members, their logs and snapshots as values: one row with one column, in which each member keeps
 /// the clocks that it has not forgotten, and beside it the same row with all its clocks.
 ///
-/// It decides by ``Declaration`` and ``Floor`` alone. There is no time: timestamps and promises are
-/// any numbers that the rules allow, and any member may be taken for silent at any moment.
-struct FloorWorld: Hashable {
+/// It decides by ``Declaration`` and ``Stable point`` alone. There is no time: timestamps and
+/// promises are any numbers that the rules allow, and any member may be taken for silent at any
+/// moment.
+struct StablePointWorld: Hashable {
     /// Mistakes that the walks have to find.
     enum Mistake: CaseIterable {
         case closedAtOnce, undeclared, futureForgotten, timestampedLow, adoptedEarly, lateMerged
@@ -19,35 +20,37 @@ struct FloorWorld: Hashable {
 
     struct Row: Hashable {
         var isAlive = true
-        var life = Timestamp.floor
-        var value = Timestamp.floor
+        var incarnation = Timestamp.stablePoint
+        var value = Timestamp.stablePoint
         /// Which write is seen: its timestamp, also when that is forgotten.
-        var content = Timestamp.floor
+        var content = Timestamp.stablePoint
 
-        mutating func forget(_ floor: Floor) {
-            life = floor.reduced(life)
-            value = floor.reduced(value)
+        mutating func forget(_ stablePoint: StablePoint) {
+            incarnation = stablePoint.reduced(incarnation)
+            value = stablePoint.reduced(value)
         }
 
-        mutating func merge(_ kind: Kind, _ timestamp: Timestamp, life other: Timestamp) {
+        mutating func merge(_ kind: Kind, _ timestamp: Timestamp, incarnation other: Timestamp) {
             switch kind {
             case .none: break
             case .update:
-                guard isAlive, life == other, timestamp > value else { return }
+                guard isAlive, incarnation == other, timestamp > value else { return }
                 (value, content) = (timestamp, timestamp)
             case .insert, .delete:
-                guard timestamp > life else { return }
+                guard timestamp > incarnation else { return }
                 let isInsertion = kind == .insert
-                let seen = isInsertion ? timestamp : .floor
-                (isAlive, life, value, content) = (isInsertion, timestamp, seen, seen)
+                let seen = isInsertion ? timestamp : .stablePoint
+                (isAlive, incarnation, value, content) = (isInsertion, timestamp, seen, seen)
             }
         }
 
-        /// Joins what a snapshot has: what its floor covers is the snapshot's.
+        /// Joins what a snapshot has: what its stable point covers is the snapshot's.
         mutating func join(_ other: Row) {
-            if other.life > life {
+            if other.incarnation > incarnation {
                 self = other
-            } else if other.life == life, !other.isAlive || !isAlive || other.value >= value {
+            } else if other.incarnation == incarnation,
+                !other.isAlive || !isAlive || other.value >= value
+            {
                 self = other
             }
         }
@@ -55,11 +58,11 @@ struct FloorWorld: Hashable {
 
     struct Batch: Hashable {
         var published: Declaration.Published
-        var promise: UInt64
+        var lowerBound: UInt64
         var kind: Kind
         var timestamp: Timestamp
-        var life: Timestamp
-        var fullLife: Timestamp
+        var incarnation: Timestamp
+        var fullIncarnation: Timestamp
     }
 
     struct Snapshot: Hashable {
@@ -70,10 +73,10 @@ struct FloorWorld: Hashable {
 
     struct Member: Hashable {
         let id: MemberID
-        var heads: Floor.Heads = [:]
+        var heads: StablePoint.Heads = [:]
         var adopted: Int
-        var floor = Floor()
-        var promise: UInt64 = 0
+        var stablePoint = StablePoint()
+        var lowerBound: UInt64 = 0
         var isUnsent = false
         var isGone = false
         var row = Row()
@@ -82,7 +85,7 @@ struct FloorWorld: Hashable {
 
     var members: [Member]
     var logs: [MemberID: [Batch]] = [:]
-    var sent: Floor.Heads = [:]
+    var sent: StablePoint.Heads = [:]
     var snapshots: [Snapshot]
     var mistake: Mistake?
     var failure: String?
@@ -95,7 +98,7 @@ struct FloorWorld: Hashable {
         self.mistake = mistake
         members = (0..<count).map { Member(id: Self.id($0), adopted: 0) }
         let first = Declaration(
-            number: 1, heads: [:], floor: Floor(),
+            number: 1, heads: [:], stablePoint: StablePoint(),
             logs: Dictionary(
                 uniqueKeysWithValues: members.map { ($0.id, Declaration.Log(entered: 1)) }),
             closed: [:])
@@ -122,26 +125,28 @@ struct FloorWorld: Hashable {
             !me.isUnsent, logs[me.id, default: []].count < 4,
             wanted == .none || (wanted == .insert) != me.row.isAlive
         else { return false }
-        var time = max(me.row.life.milliseconds, me.row.value.milliseconds)
-        if mistake != .timestampedLow { time = max(time, me.promise) }
+        var time = max(me.row.incarnation.milliseconds, me.row.value.milliseconds)
+        if mistake != .timestampedLow { time = max(time, me.lowerBound) }
         let timestamp = Timestamp(
             time: Timestamp.time(milliseconds: time + 1 + skip), member: me.id)
-        if wanted != .none, timestamp < me.full.life || timestamp < me.full.value {
+        if wanted != .none, timestamp < me.full.incarnation || timestamp < me.full.value {
             failure = "an edit is below what it overwrites"
         }
-        append(index, wanted, timestamp, promise: me.promise + ahead)
+        append(index, wanted, timestamp, lowerBound: me.lowerBound + ahead)
         return true
     }
 
     private mutating func append(
-        _ index: Int, _ kind: Kind, _ timestamp: Timestamp, promise: UInt64
+        _ index: Int, _ kind: Kind, _ timestamp: Timestamp, lowerBound: UInt64
     ) {
-        let (life, fullLife) = (members[index].row.life, members[index].full.life)
-        members[index].row.merge(kind, timestamp, life: life)
-        members[index].full.merge(kind, timestamp, life: fullLife)
+        let (incarnation, fullIncarnation) = (
+            members[index].row.incarnation, members[index].full.incarnation
+        )
+        members[index].row.merge(kind, timestamp, incarnation: incarnation)
+        members[index].full.merge(kind, timestamp, incarnation: fullIncarnation)
         show(index)
         let id = members[index].id
-        members[index].promise = promise
+        members[index].lowerBound = lowerBound
         members[index].isUnsent = true
         members[index].heads[id, default: 0] += 1
         let published = Declaration.Published(
@@ -149,9 +154,9 @@ struct FloorWorld: Hashable {
             adopted: snapshots[members[index].adopted].declaration.number)
         logs[id, default: []].append(
             Batch(
-                published: published, promise: promise, kind: kind, timestamp: timestamp,
-                life: life,
-                fullLife: fullLife))
+                published: published, lowerBound: lowerBound, kind: kind, timestamp: timestamp,
+                incarnation: incarnation,
+                fullIncarnation: fullIncarnation))
     }
 
     mutating func send(_ index: Int) -> Bool {
@@ -185,8 +190,9 @@ struct FloorWorld: Hashable {
             mistake == .undeclared || batch.published.adopted <= declaration(index).number
         else { return false }
         members[index].heads[other] = number
-        members[index].row.merge(batch.kind, batch.timestamp, life: me.floor.reduced(batch.life))
-        members[index].full.merge(batch.kind, batch.timestamp, life: batch.fullLife)
+        members[index].row.merge(
+            batch.kind, batch.timestamp, incarnation: me.stablePoint.reduced(batch.incarnation))
+        members[index].full.merge(batch.kind, batch.timestamp, incarnation: batch.fullIncarnation)
         show(index)
         return true
     }
@@ -199,17 +205,17 @@ struct FloorWorld: Hashable {
         let next = snapshots[me.adopted + 1].declaration
         guard
             mistake == .adoptedEarly
-                ? me.heads.cover(next.floor.heads) : next.canBeAdopted(with: me.heads)
+                ? me.heads.cover(next.stablePoint.heads) : next.canBeAdopted(with: me.heads)
         else { return false }
         members[index].adopted += 1
-        forget(index, next.floor)
+        forget(index, next.stablePoint)
         return true
     }
 
-    private mutating func forget(_ index: Int, _ floor: Floor) {
-        members[index].floor = floor
-        var limit = floor
-        if mistake == .futureForgotten, floor.heads.cover(members[index].heads) {
+    private mutating func forget(_ index: Int, _ stablePoint: StablePoint) {
+        members[index].stablePoint = stablePoint
+        var limit = stablePoint
+        if mistake == .futureForgotten, stablePoint.heads.cover(members[index].heads) {
             limit.time = 1 << 40
         }
         members[index].row.forget(limit)
@@ -231,13 +237,13 @@ struct FloorWorld: Hashable {
         }
         return base.next(
             by: me.id, heads: me.heads, published: published,
-            promise: { logs[$0]?[Int($1) - 1].promise ?? 0 }, silent: silent)
+            lowerBound: { logs[$0]?[Int($1) - 1].lowerBound ?? 0 }, silent: silent)
     }
 
     mutating func snapshot(_ index: Int, silent: Set<MemberID>) -> Bool {
         guard snapshots.count < 7, let next = next(index, silent: silent) else { return false }
         members[index].adopted += 1
-        forget(index, next.floor)
+        forget(index, next.stablePoint)
         snapshots.append(
             Snapshot(declaration: next, row: members[index].row, full: members[index].full))
         return true
@@ -245,7 +251,7 @@ struct FloorWorld: Hashable {
 
     mutating func forgetUndeclared(_ index: Int) -> Bool {
         guard mistake == .undeclared, let next = next(index, silent: []) else { return false }
-        forget(index, next.floor)
+        forget(index, next.stablePoint)
         return true
     }
 
@@ -255,8 +261,8 @@ struct FloorWorld: Hashable {
             newest.declaration.isOpen(members[index].id)
         else { return false }
         members[index].adopted = snapshots.count - 1
-        members[index].floor = newest.declaration.floor
-        members[index].row.forget(newest.declaration.floor)
+        members[index].stablePoint = newest.declaration.stablePoint
+        members[index].row.forget(newest.declaration.stablePoint)
         members[index].row.join(newest.row)
         members[index].full.join(newest.full)
         members[index].heads = members[index].heads.joined(with: newest.declaration.heads)
@@ -279,11 +285,13 @@ struct FloorWorld: Hashable {
         (new.row, new.full) = (newest.row, newest.full)
         if mistake == .returnMerged {
             (new.row, new.full) = (me.row, me.full)
-            new.row.forget(old.floor)
+            new.row.forget(old.stablePoint)
             new.row.join(newest.row)
             new.full.join(newest.full)
         }
-        (new.floor, new.heads, new.promise) = (old.floor, old.heads, old.floor.time)
+        (new.stablePoint, new.heads, new.lowerBound) = (
+            old.stablePoint, old.heads, old.stablePoint.time
+        )
         if mistake != .entryUndeclared, let next = old.entering(id) {
             snapshots.append(Snapshot(declaration: next, row: newest.row, full: newest.full))
             new.adopted += 1
@@ -294,17 +302,20 @@ struct FloorWorld: Hashable {
         else { return true }
         let change = RowChange(
             table: "t", key: [],
-            life: RowChange.Life(
-                timestamp: edit.kind == .update ? edit.life : edit.timestamp,
+            incarnation: RowChange.Incarnation(
+                timestamp: edit.kind == .update ? edit.incarnation : edit.timestamp,
                 isAlive: edit.kind != .delete),
-            registers: edit.kind == .delete
+            columnGroups: edit.kind == .delete
                 ? []
-                : [RowChange.Register(columns: ["c"], values: [.null], timestamp: edit.timestamp)])
+                : [
+                    RowChange.ColumnGroup(
+                        columns: ["c"], values: [.null], timestamp: edit.timestamp)
+                ])
         let standing = old.standing(change, rowIsThere: newest.row.isAlive)
         guard standing != nil || mistake == .returnMerged else { return true }
         append(
             members.count - 1, edit.kind, Timestamp(time: edit.timestamp.time, member: id),
-            promise: new.promise)
+            lowerBound: new.lowerBound)
         return true
     }
 }

@@ -6,7 +6,7 @@ internal import SecureStoragePlatform
 /// A store may show another object under a name, so small ones are read again by each sync; large
 /// ones after an hour, or after an error. Who may sign what changes with the chain, so these are
 /// forgotten with each of its entries.
-final class VoidObjects: Sendable {
+final class InvalidObjects: Sendable {
     private let names = Locked(Names())
     private static let lifetime = Duration.seconds(3600)
     /// More than that are read again.

@@ -5,14 +5,14 @@ import Testing
 @testable import SecureSync
 @testable import SecureSyncTests
 
-struct FloorTests {
+struct StablePointTests {
     /// Takes one step, chosen by `pick`, which returns a number below its argument.
-    private func step(_ world: inout FloorWorld, _ pick: (Int) -> Int) {
+    private func step(_ world: inout StablePointWorld, _ pick: (Int) -> Int) {
         let index = pick(world.members.count)
-        let other = FloorWorld.id(pick(world.members.count))
+        let other = StablePointWorld.id(pick(world.members.count))
         switch pick(12) {
         case 0, 1:
-            let kind: [FloorWorld.Kind] = [.update, .none, .delete, .insert, .update]
+            let kind: [StablePointWorld.Kind] = [.update, .none, .delete, .insert, .update]
             _ = world.seal(
                 index, kind[pick(kind.count)], above: UInt64(pick(3)), promising: UInt64(pick(5)))
         case 2, 3: _ = world.send(index)
@@ -26,7 +26,7 @@ struct FloorTests {
     }
 
     /// Walks at random until something fails, and returns the walk and what failed.
-    private func walk(_ seeds: Range<Int>, mistake: FloorWorld.Mistake?) -> (Int, String)? {
+    private func walk(_ seeds: Range<Int>, mistake: StablePointWorld.Mistake?) -> (Int, String)? {
         for seed in seeds {
             var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
             func pick(_ count: Int) -> Int {
@@ -35,7 +35,7 @@ struct FloorTests {
                 state ^= state << 17
                 return Int(state >> 33) % count
             }
-            var world = FloorWorld(members: 2 + seed % 2, mistake: mistake)
+            var world = StablePointWorld(members: 2 + seed % 2, mistake: mistake)
             for _ in 0..<150 {
                 step(&world, pick)
                 if let failure = world.failure { return (seed, failure) }
@@ -44,9 +44,9 @@ struct FloorTests {
         return nil
     }
 
-    /// More walks: `SECURESTORAGE_FLOOR_WALKS=100000`.
+    /// More walks: `SECURESTORAGE_STABLE_POINT_WALKS=100000`.
     @Test func `what is forgotten changes nothing that is seen, on any walk`() {
-        let count = ProcessInfo.processInfo.environment["SECURESTORAGE_FLOOR_WALKS"].flatMap(
+        let count = ProcessInfo.processInfo.environment["SECURESTORAGE_STABLE_POINT_WALKS"].flatMap(
             Int.init)
         let found = walk(0..<(count ?? 1000), mistake: nil)
         check(found == nil, "\(String(describing: found))")
@@ -54,28 +54,29 @@ struct FloorTests {
 
     /// The seeds begin shortly before the first walk that has shown the mistake.
     @Test(arguments: [
-        (FloorWorld.Mistake.closedAtOnce, 12_600), (.undeclared, 600), (.futureForgotten, 0),
+        (StablePointWorld.Mistake.closedAtOnce, 12_600), (.undeclared, 600), (.futureForgotten, 0),
         (.timestampedLow, 0), (.lateMerged, 100), (.returnMerged, 50), (.entryUndeclared, 200),
     ])
-    func `each mistake is seen on some walk`(_ mistake: FloorWorld.Mistake, _ first: Int) {
+    func `each mistake is seen on some walk`(_ mistake: StablePointWorld.Mistake, _ first: Int) {
         check(walk(first..<first + 2000, mistake: mistake) != nil)
         check(walk(first..<first + 150, mistake: nil) == nil)
     }
 
-    /// Too rare for walks: a row is deleted and inserted again below the floor, and an edit of its
-    /// first life, which is above the floor, comes after the clocks of both are forgotten.
-    @Test(arguments: [nil, FloorWorld.Mistake.adoptedEarly])
-    func `forgetting waits for all of the snapshot`(_ mistake: FloorWorld.Mistake?) {
-        var world = FloorWorld(members: 3, mistake: mistake)
+    /// Too rare for walks: a row is deleted and inserted again below the stable point, and an edit
+    /// of its first incarnation, which is above the stable point, comes after the clocks of both
+    /// are forgotten.
+    @Test(arguments: [nil, StablePointWorld.Mistake.adoptedEarly])
+    func `forgetting waits for all of the snapshot`(_ mistake: StablePointWorld.Mistake?) {
+        var world = StablePointWorld(members: 3, mistake: mistake)
         let (b, a, c) = (0, 1, 2)
-        func publish(_ index: Int, _ kind: FloorWorld.Kind = .none, promising: UInt64 = 0) {
+        func publish(_ index: Int, _ kind: StablePointWorld.Kind = .none, promising: UInt64 = 0) {
             let isSealed = world.seal(index, kind, above: 0, promising: promising)
             let isSent = world.send(index)
             check(isSealed && isSent)
         }
         func pull(_ index: Int, _ others: Int...) {
             for other in others {
-                let isPulled = world.pull(index, from: FloorWorld.id(other))
+                let isPulled = world.pull(index, from: StablePointWorld.id(other))
                 check(isPulled)
             }
         }
@@ -93,7 +94,7 @@ struct FloorTests {
         pull(a, b, b, c)
         let isWritten = world.snapshot(a, silent: [])
         check(isWritten)
-        check(world.snapshots[1].declaration.floor.time, equals: 10)
+        check(world.snapshots[1].declaration.stablePoint.time, equals: 10)
         let isAdopted = world.adopt(c)
         check(isAdopted, equals: (mistake != nil))
         pull(c, b)
@@ -101,41 +102,44 @@ struct FloorTests {
     }
 
     @Test func `a founder alone forgets up to its own promise`() throws {
-        let me = FloorWorld.id(0)
+        let me = StablePointWorld.id(0)
         let first = Declaration.first(of: me)
         let next = try require(
-            first.next(by: me, heads: [me: 3], published: [:], promise: { _, _ in 70 }))
+            first.next(by: me, heads: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
         check(next.number, equals: 2)
-        check(next.floor, equals: Floor(heads: [me: 3], time: 70))
-        check(next.floor.covers(Timestamp(time: Timestamp.time(milliseconds: 70) + 9, member: me)))
-        check(!next.floor.covers(Timestamp(time: Timestamp.time(milliseconds: 71), member: me)))
-        check(next.next(by: me, heads: [me: 2], published: [:], promise: { _, _ in 0 }) == nil)
+        check(next.stablePoint, equals: StablePoint(heads: [me: 3], time: 70))
+        check(
+            next.stablePoint.covers(
+                Timestamp(time: Timestamp.time(milliseconds: 70) + 9, member: me)))
+        check(
+            !next.stablePoint.covers(Timestamp(time: Timestamp.time(milliseconds: 71), member: me)))
+        check(next.next(by: me, heads: [me: 2], published: [:], lowerBound: { _, _ in 0 }) == nil)
     }
 
-    @Test func `a log that begins holds the floor until all have heard of it`() throws {
-        let (me, other) = (FloorWorld.id(0), FloorWorld.id(1))
+    @Test func `a log that begins holds the stable point until all have heard of it`() throws {
+        let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
         let entered = try require(Declaration.first(of: me, heads: [me: 1]).entering(other))
         let next = try require(
-            entered.next(by: me, heads: [me: 3], published: [:], promise: { _, _ in 70 }))
-        check(next.floor.time, equals: 0)
+            entered.next(by: me, heads: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
+        check(next.stablePoint.time, equals: 0)
         check(next.entering(other) == nil)
     }
 
     @Test func `a closed log takes no edit, and its owner forks`() throws {
-        let (me, other) = (FloorWorld.id(0), FloorWorld.id(1))
+        let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
         let entered = try require(Declaration.first(of: me).entering(other))
-        let heads: Floor.Heads = [me: 3, other: 2]
+        let heads: StablePoint.Heads = [me: 3, other: 2]
         let closing = try require(
             entered.next(
-                by: me, heads: heads, published: [:], promise: { _, _ in 5 }, silent: [other]))
-        check(closing.verdict(on: 3, of: other), equals: .void)
+                by: me, heads: heads, published: [:], lowerBound: { _, _ in 5 }, silent: [other]))
+        check(closing.verdict(on: 3, of: other), equals: .invalid)
         check(closing.verdict(on: 3, of: other, named: 3), equals: .counts)
         let closed = try require(
-            closing.next(by: me, heads: heads, published: [:], promise: { _, _ in 5 }))
+            closing.next(by: me, heads: heads, published: [:], lowerBound: { _, _ in 5 }))
         check(closed.closed, equals: [other: 2])
         check(closed.verdict(on: 2, of: other), equals: .counts)
-        check(closed.verdict(on: 3, of: other, named: 3), equals: .void)
-        check(closed.verdict(on: 1, of: FloorWorld.id(2)), equals: .unknown)
+        check(closed.verdict(on: 3, of: other, named: 3), equals: .invalid)
+        check(closed.verdict(on: 1, of: StablePointWorld.id(2)), equals: .unknown)
         check(closed.returning(other, heads: [:]) { _, _ in true }, equals: .fork)
         check(closed.returning(me, heads: [:]) { _, _ in true }, equals: .readOn)
         check(closed.returning(me, heads: [:]) { _, number in number > 1 }, equals: .load)

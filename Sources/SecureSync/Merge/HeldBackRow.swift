@@ -23,7 +23,7 @@ package enum Standing: Int64, Sendable, Comparable {
 }
 
 /// A row that is alive and held back, so that the app does not see it.
-package struct ParkedRow: Equatable, Sendable {
+package struct HeldBackRow: Equatable, Sendable {
     package var table: String
     package var key: [SQLiteValue]
     package var columns: [String]
@@ -33,8 +33,8 @@ package struct ParkedRow: Equatable, Sendable {
     package var blocker: [SQLiteValue]?
 }
 
-/// The parked rows of a file.
-struct ParkedRows {
+/// The held back rows of a file.
+struct HeldBackRows {
     let db: SecureDatabaseStore
 
     struct Entry {
@@ -43,7 +43,7 @@ struct ParkedRows {
         var standing: Standing
         var blocker: RowKey?
 
-        /// The row's value of a column, which may have had another name when it was parked.
+        /// The row's value of a column, which may have had another name when it was held back.
         func value(of column: String, _ shape: TableShape) -> SQLiteValue? {
             if let value = values[column] { return value }
             return values.first { shape.currentName($0.key) == column }?.value
@@ -52,7 +52,7 @@ struct ParkedRows {
 
     func tables() throws -> Set<Int64> {
         Set(
-            try db.allRows("SELECT DISTINCT tbl FROM main.securestorage_sync_parked", columns: 1)
+            try db.allRows("SELECT DISTINCT tbl FROM main.securestorage_sync_held_back", columns: 1)
                 .compactMap { $0[0].number })
     }
 
@@ -62,14 +62,14 @@ struct ParkedRows {
 
     func entries(_ condition: String, _ values: [SQLiteValue]) throws -> [Entry] {
         try db.allRows(
-            "SELECT key, row, standing, blocker FROM main.securestorage_sync_parked WHERE "
+            "SELECT key, row, standing, blocker FROM main.securestorage_sync_held_back WHERE "
                 + condition, values, columns: 4
         ).map { row in
             guard let key = row[0].blobBytes, let content = row[1].blobBytes,
                 let standing = row[2].number.flatMap(Standing.init(rawValue:)),
                 let values = Self.decoded(content)
             else {
-                throw SyncError.damaged("securestorage_sync_parked", "a row cannot be read")
+                throw SyncError.damaged("securestorage_sync_held_back", "a row cannot be read")
             }
             return Entry(
                 key: RowKey(bytes: key), values: values, standing: standing,
@@ -78,20 +78,21 @@ struct ParkedRows {
     }
 
     func keys(of table: Int64) throws -> [RowKey] {
-        try keys("SELECT key FROM main.securestorage_sync_parked WHERE tbl = ?", [.integer(table)])
+        try keys(
+            "SELECT key FROM main.securestorage_sync_held_back WHERE tbl = ?", [.integer(table)])
     }
 
     func keys(of table: Int64, blockedBy key: RowKey) throws -> [RowKey] {
         try keys(
-            "SELECT key FROM main.securestorage_sync_parked WHERE tbl = ? AND blocker = ?",
+            "SELECT key FROM main.securestorage_sync_held_back WHERE tbl = ? AND blocker = ?",
             [.integer(table), .blob(key.bytes)])
     }
 
     func keys(at place: MergedTable.Place, _ bytes: [UInt8]) throws -> [RowKey] {
         try keys(
             """
-            SELECT key FROM main.securestorage_sync_parked_place JOIN
-                main.securestorage_sync_parked USING (id) WHERE place = ? AND value = ?
+            SELECT key FROM main.securestorage_sync_held_back_place JOIN
+                main.securestorage_sync_held_back USING (id) WHERE place = ? AND value = ?
             """, [.text(place.name), .blob(bytes)])
     }
 
@@ -104,11 +105,12 @@ struct ParkedRows {
         let values: [SQLiteValue] = [.integer(table), .blob(key.bytes)]
         try db.executeUpdate(
             """
-            DELETE FROM main.securestorage_sync_parked_place WHERE id IN
-                (SELECT id FROM main.securestorage_sync_parked WHERE tbl = ? AND key = ?)
+            DELETE FROM main.securestorage_sync_held_back_place WHERE id IN
+                (SELECT id FROM main.securestorage_sync_held_back WHERE tbl = ? AND key = ?)
             """, values: values)
         try db.executeUpdate(
-            "DELETE FROM main.securestorage_sync_parked WHERE tbl = ? AND key = ?", values: values)
+            "DELETE FROM main.securestorage_sync_held_back WHERE tbl = ? AND key = ?",
+            values: values)
     }
 
     func set(
@@ -124,7 +126,7 @@ struct ParkedRows {
         }
         try db.executeUpdate(
             """
-            INSERT INTO main.securestorage_sync_parked (tbl, key, row, standing, blocker)
+            INSERT INTO main.securestorage_sync_held_back (tbl, key, row, standing, blocker)
             VALUES (?, ?, ?, ?, ?)
             """,
             values: [
@@ -135,7 +137,7 @@ struct ParkedRows {
         for place in table.uniques + table.references.map(\.place) {
             guard let bytes = place.bytes(of: row) else { continue }
             try db.executeUpdate(
-                "INSERT INTO main.securestorage_sync_parked_place (place, value, id) VALUES (?, ?, ?)",
+                "INSERT INTO main.securestorage_sync_held_back_place (place, value, id) VALUES (?, ?, ?)",
                 values: [place.name, bytes.asData, id])
         }
     }
