@@ -54,7 +54,7 @@ class Member:
         self.chain = Chain(group)
         self.epochs, self.rows = {}, {}
         #: By member: the last applied batch and its hash; what each has said to have applied.
-        self.heads, self.promises = {}, {}
+        self.heads, self.lower_bounds = {}, {}
         self.adopted, self.adopted_hash = None, None
         self.own, self.own_hash, self.told = 0, bytes(32), {}
         self.last = 0
@@ -164,12 +164,12 @@ class Member:
             self.rows, self.heads = {}, {}
             for member, log in manifest.logs.items():
                 self.heads[member] = (log.head, log.hash)
-                self.promises[member] = max([time for n, time in log.promises if n <= log.head], default=0)
+                self.lower_bounds[member] = max([time for n, time in log.lower_bounds if n <= log.head], default=0)
             self.adopt(manifest, digest)
             for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
                 self.merge(change)
             self.apply_all(adopts=False)
-            log = Log(0, bytes(32), 0, entered=number + 1, heard=self.now(), promises=[], published=[])
+            log = Log(0, bytes(32), 0, entered=number + 1, heard=self.now(), lower_bounds=[], published=[])
             manifest.number, manifest.time = number + 1, self.now()
             manifest.logs[self.keys.member] = log
             header = Header(b"SSS", self.group, self.keys.member, number + 1, self.chain.epoch, digest,
@@ -255,12 +255,12 @@ class Member:
                         require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
                         for change in body.changes:
                             given = [r.timestamp for r in change.column_groups] or [change.timestamp]
-                            require(min(given)[0] > self.promises.get(member, 0) - 1 or STABLE_POINT in given,
+                            require(min(given)[0] > self.lower_bounds.get(member, 0) - 1 or STABLE_POINT in given,
                                     "a row is older than its log's lower bound")
                             self.merge(change)
                     self.heads[member] = batches[-1][:2]
-                    if batches[-1][2].promises:
-                        self.promises[member] = batches[-1][2].time
+                    if batches[-1][2].has_lower_bound:
+                        self.lower_bounds[member] = batches[-1][2].time
                     applied, moved = applied + 1, True
         return applied
 
@@ -293,7 +293,7 @@ class Member:
             if self.head(member)[0] < log.head:
                 require(member != self.keys.member, "another one has written into its log")
                 self.heads[member] = (log.head, log.hash)
-                self.promises[member] = max([time for _, time in log.promises], default=0)
+                self.lower_bounds[member] = max([time for _, time in log.lower_bounds], default=0)
         return True
 
     # Writing

@@ -129,7 +129,7 @@ class Log:
     closing: int = 0
     closed: int = None
     heard: int = 0
-    promises: list = None
+    lower_bounds: list = None
     published: list = None
     adopted: int = 0
 
@@ -147,9 +147,9 @@ class Manifest:
     def decoded(cls, number, data):
         time, schema, stable_point, logs, rows = decode(data)
         found = {}
-        for member, head, digest, least, place, heard, promises, published, adopted in logs:
+        for member, head, digest, least, place, heard, lower_bounds, published, adopted in logs:
             require(member > max(found, default=NOBODY), "logs are not in their order")
-            log = Log(head, digest, least, heard=heard, promises=promises, published=published, adopted=adopted)
+            log = Log(head, digest, least, heard=heard, lower_bounds=lower_bounds, published=published, adopted=adopted)
             if isinstance(place, list):
                 log.entered, log.closing = (place + [0])[:2]
             else:
@@ -161,7 +161,7 @@ class Manifest:
         logs = []
         for member, log in sorted(self.logs.items()):
             place = log.closed if log.closed is not None else [log.entered] + ([log.closing] if log.closing else [])
-            logs.append([member, log.head, log.hash, log.stable_point, place, log.heard, log.promises, log.published,
+            logs.append([member, log.head, log.hash, log.stable_point, place, log.heard, log.lower_bounds, log.published,
                          log.adopted])
         return encode([self.time, self.schema, self.stable_point, logs, self.rows])
 
