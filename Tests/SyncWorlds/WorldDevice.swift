@@ -217,7 +217,7 @@ final class WorldDevice {
                 """
                 SELECT substr(hex(member), 1, 4) || ' ' || number || ' '
                     || substr(hex(hash), 1, 4)
-                FROM securestorage_sync_head ORDER BY 1
+                FROM securestorage_sync_position ORDER BY 1
                 """,
             ]
             return try queries.flatMap { try db.strings($0) }.compactMap { $0 }

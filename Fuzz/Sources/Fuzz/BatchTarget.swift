@@ -46,10 +46,11 @@ struct BatchTarget: FuzzTarget {
         for (index, part) in parts.enumerated() {
             var next = body
             (next.changes, next.isLast) = (Array(part), index == parts.count - 1)
-            if index > 0 { next.heads = [] }
+            if index > 0 { next.positions = [] }
             whole = try assembly.add(BatchBody(decoding: next.encoded()))
         }
-        precondition(whole?.changes == body.changes && whole?.heads == body.heads, "rows are lost")
+        precondition(
+            whole?.changes == body.changes && whole?.positions == body.positions, "rows are lost")
         let header = BatchHeader(
             group: Data(count: 16), member: .none, number: 1, epoch: 1, previous: Data(count: 32),
             chain: ChainPosition(number: 1, hash: Data(count: 32)))

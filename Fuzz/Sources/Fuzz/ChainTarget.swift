@@ -61,7 +61,7 @@ struct ChainTarget: FuzzTarget {
 
     /// A group with an admin, a writer, an open invitation and a removed member.
     static func state(_ authors: [MemberKeys]) throws -> MembershipState {
-        let head = LogHead(member: authors[3].id, number: 1, hash: Data(count: 32))
+        let position = BatchPosition(member: authors[3].id, number: 1, hash: Data(count: 32))
         var state = MembershipState()
         var first = KeyTree()
         first.add(authors[0].id, isAdmin: true)
@@ -71,7 +71,7 @@ struct ChainTarget: FuzzTarget {
             { _ in .add(try record(authors[1], .device, .writer), own) },
             { _ in .add(try record(authors[2], .invitation, .writer), own) },
             { _ in .add(try record(authors[3]), .init(epoch: wrapped, secret: wrapped)) },
-            { .remove([head], epoch(2, $0.tree(without: [authors[3].id]))) },
+            { .remove([position], epoch(2, $0.tree(without: [authors[3].id]))) },
         ]
         for makeAction in actions {
             let action = try makeAction(state)
@@ -153,9 +153,9 @@ extension Seeds {
     static func entries() throws -> [String: Data] {
         let authors = try ChainTarget.authors()
         let new = MemberKeys(of: SecretBytes(copying: [UInt8](repeating: 9, count: 32)))
-        let (device, head) = (
+        let (device, position) = (
             try ChainTarget.record(new, .device, .writer),
-            LogHead(member: authors[1].id, number: 3, hash: Data(count: 32))
+            BatchPosition(member: authors[1].id, number: 3, hash: Data(count: 32))
         )
         let state = try ChainTarget.state(authors)
         var first = KeyTree()
@@ -176,11 +176,11 @@ extension Seeds {
             ),
             "enter": (2, .add(device, own)),
             "remove": (
-                0, .remove([head], ChainTarget.epoch(3, state.tree(without: [authors[1].id])))
+                0, .remove([position], ChainTarget.epoch(3, state.tree(without: [authors[1].id])))
             ),
             "rotate": (0, .rotate(ChainTarget.epoch(3, state.tree))),
-            "leave": (1, .leave(head)),
-            "fork": (1, .fork(device, own, after: head)),
+            "leave": (1, .leave(position)),
+            "fork": (1, .fork(device, own, after: position)),
             "update": (1, .update(keys, own, asksForKey: true)),
         ]
         var seeds: [String: Data] = [:]

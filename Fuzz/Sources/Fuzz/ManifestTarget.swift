@@ -47,11 +47,11 @@ struct ManifestTarget: FuzzTarget {
         var published: [MemberID: Declaration.Published] = [:]
         for (member, log) in manifest.logs {
             published[member] = .init(
-                heads: log.published, adopted: log.published[.none, default: 0])
+                positions: log.published, adopted: log.published[.none, default: 0])
         }
         for member in manifest.logs.keys {
             let next = declaration.next(
-                by: member, heads: declaration.heads, published: published,
+                by: member, positions: declaration.positions, published: published,
                 lowerBound: { member, number in
                     manifest.logs[member]?.lowerBounds.last { $0.number <= number }?.time ?? 0
                 }, silent: Set(manifest.logs.keys))
@@ -61,7 +61,7 @@ struct ManifestTarget: FuzzTarget {
             precondition(
                 next.stablePoint.time >= declaration.stablePoint.time, "the stablePoint sinks")
             precondition(
-                next.stablePoint.heads.cover(declaration.stablePoint.heads),
+                next.stablePoint.positions.cover(declaration.stablePoint.positions),
                 "the stablePoint sinks in a log")
             var following = manifest
             following.declaration = next

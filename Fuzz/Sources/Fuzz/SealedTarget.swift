@@ -61,10 +61,10 @@ struct SealedTarget: FuzzTarget {
     }
 
     private func readPadded(_ input: Data, _ kind: SealedKind) throws {
-        let head = Self.header(kind).bytes
+        let position = Self.header(kind).bytes
         let sealed = try key.seal(
-            input, table: kind.label, column: "body", row: .text(head.base64EncodedString()))
-        let bytes = try signed(head + sealed, kind)
+            input, table: kind.label, column: "body", row: .text(position.base64EncodedString()))
+        let bytes = try signed(position + sealed, kind)
         let content = try allowing(CBORError.self) {
             let object = try SealedObject(reading: bytes, kind)
             try object.verify { signing.publicKey.isValidSignature($0, for: $1) }

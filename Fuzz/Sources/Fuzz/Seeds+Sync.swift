@@ -74,9 +74,9 @@ extension Seeds {
     static func batches() throws -> [String: Data] {
         var seeds: [String: Data] = [:]
         for (name, changes) in changes() {
-            let head = LogHead(member: members[1], number: 9, hash: Data(count: 16))
+            let position = BatchPosition(member: members[1], number: 9, hash: Data(count: 16))
             let body = BatchBody(
-                time: time, schema: 2, heads: [head], changes: changes, isLast: true)
+                time: time, schema: 2, positions: [position], changes: changes, isLast: true)
             let header = BatchHeader(
                 group: Data(count: 16), member: members[0], number: 1, epoch: 1,
                 previous: Data(count: 32),
@@ -129,8 +129,8 @@ extension Seeds {
         let later = SnapshotManifest(
             time: time, schema: 3,
             declaration: Declaration(
-                number: 9, heads: [members[0]: 5, members[1]: 2],
-                stablePoint: StablePoint(heads: [members[0]: 4], time: 1000),
+                number: 9, positions: [members[0]: 5, members[1]: 2],
+                stablePoint: StablePoint(positions: [members[0]: 4], time: 1000),
                 logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
@@ -148,7 +148,8 @@ extension Seeds {
     static func parts() throws -> [String: Data] {
         var seeds: [String: Data] = [:]
         for (name, changes) in changes() {
-            let body = BatchBody(time: time, schema: 1, heads: [], changes: changes, isLast: true)
+            let body = BatchBody(
+                time: time, schema: 1, positions: [], changes: changes, isLast: true)
             seeds["body-\(name)"] = Data(body.encoded())
             for part in try PartTarget.parts(of: changes, key: BatchTarget.key()) {
                 seeds["part-\(name)"] = part

@@ -97,7 +97,7 @@ extension CopiedWrites {
     ///   - snapshot: The one that is to be loaded.
     /// - Throws: The store's errors.
     init(
-        _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: LogHead, sealed: UInt64,
+        _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: BatchPosition, sealed: UInt64,
         _ snapshot: AdoptedSnapshot
     ) async throws {
         var (number, isLast) = (sent.number, false)

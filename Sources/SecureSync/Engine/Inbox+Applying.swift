@@ -21,11 +21,11 @@ extension Inbox {
             throw error
         }
         guard let rules = timestampRules, try await isReady(next, of: member) else { return false }
-        let (capture, keys, before) = (capture, keys, log.head)
+        let (capture, keys, before) = (capture, keys, log.position)
         let written = try await database.write { db in
             let journal = SyncJournal(db)
             // Another process may have applied it.
-            guard try journal.head(of: member) == before else { throw SyncError.otherEngine }
+            guard try journal.position(of: member) == before else { throw SyncError.otherEngine }
             try rules.check(
                 next, of: member,
                 after: journal.lowerBound(of: member, before.number, isReadHere: true))
@@ -34,12 +34,13 @@ extension Inbox {
                 try journal.adopted()?.manifest.declaration.stablePoint ?? StablePoint()
             let report = try capture.apply(next.changes.map(stablePoint.reduced), in: db)
             for batch in next.batches {
-                try journal.setHead(
-                    batch.head, time: batch.time, lowerBound: batch.lowerBound, size: batch.size)
+                try journal.setPosition(
+                    batch.position, time: batch.time, lowerBound: batch.lowerBound, size: batch.size
+                )
             }
             try journal.setHeard(member, at: next.time, epoch: next.epoch)
-            for head in next.heads {
-                try journal.setAcknowledgement(by: member, of: head.member, head.number)
+            for position in next.positions {
+                try journal.setAcknowledgement(by: member, of: position.member, position.number)
             }
             return report.written
         }
@@ -56,43 +57,46 @@ extension Inbox {
     ) async throws -> Bool {
         let applied = try await database.read { db in
             let journal = SyncJournal(db)
-            return try transaction.heads.map { head in
+            return try transaction.positions.map { position in
                 (
-                    try journal.head(of: head.member).number,
-                    try journal.shortHash(of: head.member, head.number)
+                    try journal.position(of: position.member).number,
+                    try journal.shortHash(of: position.member, position.number)
                 )
             }
         }
-        for head in transaction.heads where try await isTainted(head) {
+        for position in transaction.positions where try await isTainted(position) {
             tainted.insert(member)
             return false
         }
         var isReady = true
-        for (head, (number, hash)) in zip(transaction.heads, applied) {
-            if head.member == .none {
-                if let adopted, adopted.number == head.number,
-                    adopted.hash.prefix(LogHead.shortHashCount) != head.hash
+        for (position, (number, hash)) in zip(transaction.positions, applied) {
+            if position.member == .none {
+                if let adopted, adopted.number == position.number,
+                    adopted.hash.prefix(BatchPosition.shortHashCount) != position.hash
                 {
                     throw SyncError.damaged(
                         transaction.name, "it has seen another snapshot than the store shows")
                 }
                 // Its timestamps are to be understood with that snapshot's stable point.
-                if head.number > lastSnapshot || snapshots.first.map({ $0 <= head.number }) ?? false
+                if position.number > lastSnapshot
+                    || snapshots.first.map({ $0 <= position.number }) ?? false
                 {
                     isReady = false
                 }
                 continue
             }
-            guard keys.mayWrite(head.member) else {
+            guard keys.mayWrite(position.member) else {
                 throw SyncError.damaged(transaction.name, "it has seen a batch of no writer")
             }
-            if number < head.number {
-                if head.member == keys.member { throw OtherCopy() }
+            if number < position.number {
+                if position.member == keys.member { throw OtherCopy() }
                 // A member that counts has applied it, so it counts for all.
-                if let limit = limits[head.member] { limits[head.member] = max(limit, head.number) }
+                if let limit = limits[position.member] {
+                    limits[position.member] = max(limit, position.number)
+                }
                 isReady = false
-            } else if let hash, hash != head.hash.prefix(LogHead.shortHashCount) {
-                if head.member == keys.member { throw OtherCopy() }
+            } else if let hash, hash != position.hash.prefix(BatchPosition.shortHashCount) {
+                if position.member == keys.member { throw OtherCopy() }
                 throw SyncError.damaged(
                     transaction.name, "it has seen another batch than the store shows")
             }
@@ -102,10 +106,12 @@ extension Inbox {
 
     /// Whether a batch's writer has known something that counts for nobody, since it did not know
     /// of a removal: it takes that back, and writes again as another member.
-    private func isTainted(_ head: LogHead) async throws -> Bool {
-        guard head.member == .none else { return keys.isLate(head) }
-        guard head.number > adopted?.number ?? 0, head.number <= lastSnapshot else { return false }
+    private func isTainted(_ position: BatchPosition) async throws -> Bool {
+        guard position.member == .none else { return keys.isLate(position) }
+        guard position.number > adopted?.number ?? 0, position.number <= lastSnapshot else {
+            return false
+        }
         let snapshots = SnapshotStore(store: store, keys: keys)
-        return try await snapshots.isLate(head)
+        return try await snapshots.isLate(position)
     }
 }

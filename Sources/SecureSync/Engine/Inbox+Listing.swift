@@ -16,16 +16,16 @@ extension Inbox {
                 let others = (keys.removed[member] == nil ? open : Set(keys.writers))
                     .filter { $0 != member }
                 return (
-                    try journal.head(of: member),
+                    try journal.position(of: member),
                     try journal.acknowledgement(by: others, of: member)
                 )
             }
         }
-        for (head, acknowledgement) in found {
-            limits[head.member] = limit(of: head.member, declaration, acknowledgement)
-            guard logs[head.member] == nil else { continue }
-            logs[head.member] = LogReader(head, store, keys)
-            try await listLog(head.member)
+        for (position, acknowledgement) in found {
+            limits[position.member] = limit(of: position.member, declaration, acknowledgement)
+            guard logs[position.member] == nil else { continue }
+            logs[position.member] = LogReader(position, store, keys)
+            try await listLog(position.member)
         }
     }
 
@@ -70,17 +70,17 @@ extension Inbox {
         if let last = keys.removed[member] { return last.number }
         if let closed = declaration.closed[member] { return closed }
         guard declaration.logs[member]?.closing != nil else { return nil }
-        return max(declaration.heads[member, default: 0], acknowledgement, limits[member] ?? 0)
+        return max(declaration.positions[member, default: 0], acknowledgement, limits[member] ?? 0)
     }
 
     /// Finds out whether another copy of this file has gone on writing.
     mutating func checkOwnLog(sent: UInt64) async throws {
-        let head = LogHead(member: keys.member, number: sent, hash: Data(count: 32))
-        var own = LogReader(head, store, keys)
+        let position = BatchPosition(member: keys.member, number: sent, hash: Data(count: 32))
+        var own = LogReader(position, store, keys)
         do { try await list(&own) } catch is NeedsSnapshot { throw OtherCopy() }
         // One that is sealed here may have arrived without an answer: the outbox finds out.
         let sealed = try await database.read { [keys] db in
-            try SyncJournal(db).head(of: keys.member).number
+            try SyncJournal(db).position(of: keys.member).number
         }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         let later = (own.listed + own.beyond).filter { $0.number > sealed }

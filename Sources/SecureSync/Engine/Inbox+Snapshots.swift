@@ -13,9 +13,9 @@ extension Inbox {
         }
         snapshots = listed.filter { $0 > known }
         lastSnapshot = snapshots.last ?? adopted?.number ?? 0
-        covered = adopted?.manifest.declaration.heads ?? [:]
+        covered = adopted?.manifest.declaration.positions ?? [:]
         let newest = try await reader.newest(of: snapshots)
-        if let newest { covered = covered.joined(with: newest.manifest.declaration.heads) }
+        if let newest { covered = covered.joined(with: newest.manifest.declaration.positions) }
         guard adopts, let adopted else { return }
         // Who has signed it was removed before, and this file did not know.
         guard try keys.counts(adopted) else { throw Stale() }
@@ -60,22 +60,23 @@ extension Inbox {
             return true
         }
         // A member that counts has applied it, so it counts for all.
-        for (member, head) in declaration.heads where keys.removed[member] == nil {
-            if let limit = limits[member] { limits[member] = max(limit, head) }
+        for (member, position) in declaration.positions where keys.removed[member] == nil {
+            if let limit = limits[member] { limits[member] = max(limit, position) }
         }
         let isAdopted = try await database.write { db in
             let journal = SyncJournal(db)
-            let heads = try journal.heads()
-            let numbers = Dictionary(uniqueKeysWithValues: heads.map { ($0.member, $0.number) })
+            let positions = try journal.positions()
+            let numbers = Dictionary(uniqueKeysWithValues: positions.map { ($0.member, $0.number) })
             guard declaration.canBeAdopted(with: numbers) else { return false }
             // A log is closed when all writers know it; a reader may have read on.
             if keys.isReader,
-                heads.contains(where: { $0.number > declaration.closed[$0.member] ?? .max })
+                positions.contains(where: { $0.number > declaration.closed[$0.member] ?? .max })
             {
                 throw Stale()
             }
-            for head in heads where declaration.heads[head.member] == head.number {
-                guard next.manifest.logs[head.member]?.hash == head.hash else {
+            for position in positions
+            where declaration.positions[position.member] == position.number {
+                guard next.manifest.logs[position.member]?.hash == position.hash else {
                     throw SyncError.damaged(name, "it has seen another batch than the store shows")
                 }
             }
@@ -112,14 +113,16 @@ extension Inbox {
     }
 
     /// What the next snapshot contains was in the store before it.
-    mutating func findWithheldHeads() async throws {
+    mutating func findWithheldPositions() async throws {
         guard adopts, !isHalted, let number = snapshots.first else { return }
         let reader = SnapshotStore(store: store, keys: keys)
-        guard let heads = try await reader.read(number)?.snapshot.manifest.declaration.heads else {
+        guard let positions = try await reader.read(number)?.snapshot.manifest.declaration.positions
+        else {
             return
         }
-        for (member, head) in heads.sorted(by: { $0.key < $1.key }) where member != keys.member {
-            if let missing = try await missing(of: member, upTo: head) {
+        for (member, position) in positions.sorted(by: { $0.key < $1.key })
+        where member != keys.member {
+            if let missing = try await missing(of: member, upTo: position) {
                 outcome.failures.append(.withheld(SyncLog(member), number: missing))
             }
         }

@@ -23,7 +23,7 @@ struct Inbox {
     /// The last number that the store has listed.
     var lastSnapshot: UInt64 = 0
     /// What the store's newest snapshot contains.
-    var covered: StablePoint.Heads = [:]
+    var covered: VersionVector = [:]
     /// Whether the next snapshot is not adopted, since it is wrong.
     var isHalted = false
     /// Which timestamps others may give now.
@@ -88,7 +88,7 @@ struct Inbox {
         // never come back.
         let rest = logs.values.filter { log in
             !tainted.contains(log.member)
-                && log.next.map { $0.head.number <= limits[log.member] ?? .max } ?? false
+                && log.next.map { $0.position.number <= limits[log.member] ?? .max } ?? false
         }
         outcome.isComplete = outcome.failures.isEmpty && rest.isEmpty
         outcome.isSettled =
@@ -96,7 +96,7 @@ struct Inbox {
             || !outcome.failures.isEmpty && outcome.failures.allSatisfy(\.isOfALog)
         if !adopts, outcome.failures.isEmpty, let adopted {
             // What waits is put onto the rows after all logs: it must not meet half of a row.
-            let needed = rest.compactMap(\.next).flatMap(\.heads).filter { $0.member == .none }
+            let needed = rest.compactMap(\.next).flatMap(\.positions).filter { $0.member == .none }
             if needed.contains(where: { $0.number > adopted.number && $0.number <= lastSnapshot }) {
                 throw NeedsSnapshot()
             }
@@ -107,7 +107,7 @@ struct Inbox {
         let (place, own, hasPending) = try await database.read { [keys] db in
             let journal = SyncJournal(db)
             return (
-                try journal.place(), try journal.head(of: keys.member), try journal.hasPending()
+                try journal.place(), try journal.position(of: keys.member), try journal.hasPending()
             )
         }
         guard let place else { throw SyncError.notAMember }
@@ -134,51 +134,55 @@ struct Inbox {
     private func requireNothingLate() async throws {
         let removed = keys.removed
         guard !removed.isEmpty else { return }
-        let heads = try await database.read { db in
-            try removed.keys.map { try SyncJournal(db).head(of: $0) }
+        let positions = try await database.read { db in
+            try removed.keys.map { try SyncJournal(db).position(of: $0) }
         }
-        for head in heads {
-            guard let last = removed[head.member], head.number >= last.number, head.number > 0
+        for position in positions {
+            guard let last = removed[position.member], position.number >= last.number,
+                position.number > 0
             else { continue }
-            guard head == last else { throw Stale() }
+            guard position == last else { throw Stale() }
         }
     }
 
     /// The first batch of a log that the store does not have, of those up to a number; nil if it
     /// has all, or the log cannot be read.
-    mutating func missing(of member: MemberID, upTo head: UInt64) async throws -> UInt64? {
-        guard var log = logs[member], log.end < head else { return nil }
+    mutating func missing(of member: MemberID, upTo position: UInt64) async throws -> UInt64? {
+        guard var log = logs[member], log.end < position else { return nil }
         try await list(&log)
-        return log.end < head ? log.end + 1 : nil
+        return log.end < position ? log.end + 1 : nil
     }
 
     /// What a transaction needs was in the store before it; so what is not there is withheld.
     private mutating func findWithheld() async throws {
-        try await findWithheldHeads()
+        try await findWithheldPositions()
         for log in logs.values.sorted(by: { $0.member < $1.member })
         where !tainted.contains(log.member) {
             if log.isTorn, log.listed.isEmpty {
                 outcome.failures.append(.withheld(SyncLog(log.member), number: log.end + 1))
             }
-            guard let next = log.next, next.head.number <= limits[log.member] ?? .max else {
+            guard let next = log.next, next.position.number <= limits[log.member] ?? .max else {
                 continue
             }
-            for head in next.heads {
-                if head.member == .none, head.number > adopted?.number ?? 0 {
+            for position in next.positions {
+                if position.member == .none, position.number > adopted?.number ?? 0 {
                     let snapshots = SnapshotStore(store: store, keys: keys)
-                    let numbers = try await snapshots.numbers(after: head.number - 1)
+                    let numbers = try await snapshots.numbers(after: position.number - 1)
                     if try await snapshots.newest(of: numbers) == nil {
                         outcome.failures.append(
-                            .withheld(.snapshots, number: head.number))
+                            .withheld(.snapshots, number: position.number))
                     }
                     continue
                 }
-                guard var needed = logs[head.member], needed.head.number < head.number else {
+                guard var needed = logs[position.member], needed.position.number < position.number
+                else {
                     continue
                 }
                 try await list(&needed)
                 // Otherwise it came in the meantime, and the next round applies it.
-                guard try await needed.readNext(limit: limits[head.member]) == nil else { continue }
+                guard try await needed.readNext(limit: limits[position.member]) == nil else {
+                    continue
+                }
                 outcome.failures.append(
                     needed.failure(naming: needed.end + 1))
             }

@@ -6,8 +6,8 @@ struct LogReader {
     private let log: MemberLog
     var member: MemberID { log.member }
     /// The batch that the next one follows.
-    private(set) var head: LogHead
-    /// What the store has listed after the head, without gaps.
+    private(set) var position: BatchPosition
+    /// What the store has listed after the position, without gaps.
     private(set) var listed: [MemberLog.Place] = []
     /// What the store has listed after the first gap.
     private(set) var beyond: [MemberLog.Place] = []
@@ -19,10 +19,10 @@ struct LogReader {
     /// The batches of one transaction.
     struct Transaction: Sendable {
         /// What its writer had applied before.
-        var heads: [LogHead]
+        var positions: [BatchPosition]
         var changes: [RowChange]
         /// Its last batch.
-        var head: LogHead
+        var position: BatchPosition
         /// When it was sealed, in milliseconds since 1970, by its writer's clock.
         var time: UInt64
         var batches: [Batch]
@@ -34,15 +34,15 @@ struct LogReader {
 
     /// What is kept of a batch.
     struct Batch: Sendable {
-        var head: LogHead
+        var position: BatchPosition
         var time: UInt64
         var lowerBound: UInt64
         var size: Int
     }
 
-    init(_ head: LogHead, _ store: any SyncObjectStore, _ keys: GroupKeys) {
-        log = MemberLog(store: store, keys: keys, member: head.member)
-        self.head = head
+    init(_ position: BatchPosition, _ store: any SyncObjectStore, _ keys: GroupKeys) {
+        log = MemberLog(store: store, keys: keys, member: position.member)
+        self.position = position
     }
 
     /// Lists what the store has of the log.
@@ -54,14 +54,14 @@ struct LogReader {
     ///   missing; `Inbox.NeedsSnapshot` if the next one is gone, and a snapshot has it.
     mutating func list(covered: UInt64 = 0, limit: UInt64? = nil) async throws {
         let limit = limit ?? .max
-        let places = try await log.places(from: max(head.number, 1))
-        if head.number > covered, head.number > 0, places.first?.number != head.number {
+        let places = try await log.places(from: max(position.number, 1))
+        if position.number > covered, position.number > 0, places.first?.number != position.number {
             let all = try await log.places()
             throw SyncError.storeHasForgotten(
-                SyncLog(member), have: head.number,
-                found: all.last { $0.number < head.number }?.number ?? 0)
+                SyncLog(member), have: position.number,
+                found: all.last { $0.number < position.number }?.number ?? 0)
         }
-        let later = places.filter { $0.number > head.number && $0.number <= limit }
+        let later = places.filter { $0.number > position.number && $0.number <= limit }
         listed = []
         for place in later {
             guard place.number == end + 1 else { break }
@@ -69,14 +69,14 @@ struct LogReader {
         }
         // Batches are removed from the beginning: where the last one is there, none after it is
         // gone, and a snapshot that contains more says what is not so.
-        let isThere = head.number > 0 && places.first?.number == head.number
+        let isThere = position.number > 0 && places.first?.number == position.number
         if end < min(covered, limit), !isThere { throw Inbox.NeedsSnapshot() }
         beyond = Array(later[listed.count...])
         isTorn = try await log.hasBatch(in: beyond)
     }
 
     /// The last number that the store has listed.
-    var end: UInt64 { listed.last?.number ?? head.number }
+    var end: UInt64 { listed.last?.number ?? position.number }
 
     /// Reads the next transaction, if the store has all of it.
     ///
@@ -85,9 +85,9 @@ struct LogReader {
     /// - Throws: ``SyncError/damaged(_:_:)`` if there is a batch after what is none, or if one
     ///   cannot be read; ``SyncError/newerFormat(_:)``; the store's errors.
     mutating func readNext(limit: UInt64? = nil) async throws -> Transaction? {
-        if let next { return next.head.number <= limit ?? .max ? next : nil }
+        if let next { return next.position.number <= limit ?? .max ? next : nil }
         var assembly = TransactionAssembly()
-        var (previous, batches) = (head, [Batch]())
+        var (previous, batches) = (position, [Batch]())
         for (index, place) in listed.enumerated() {
             guard place.number <= limit ?? .max else { return nil }
             let (bytes, name): (Data, String)
@@ -104,15 +104,16 @@ struct LogReader {
                 return nil
             }
             let (batch, body) = try Self.open(bytes, name, log.keys, after: previous.hash)
-            previous = LogHead(member: member, number: place.number, hash: batch.hash)
+            previous = BatchPosition(member: member, number: place.number, hash: batch.hash)
             batches.append(
                 Batch(
-                    head: previous, time: body.time, lowerBound: body.lowerBound, size: bytes.count)
+                    position: previous, time: body.time, lowerBound: body.lowerBound,
+                    size: bytes.count)
             )
             if let whole = try Self.reading(name, { try assembly.add(body) }) {
                 next = Transaction(
-                    heads: whole.heads, changes: TransactionParts.joined(whole.changes),
-                    head: previous, time: whole.time,
+                    positions: whole.positions, changes: TransactionParts.joined(whole.changes),
+                    position: previous, time: whole.time,
                     batches: batches, name: name, epoch: batch.header.epoch)
                 return next
             }
@@ -135,10 +136,10 @@ struct LogReader {
     ///
     /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
     ///   ``SyncError/newerFormat(_:)``; the store's errors.
-    func requireEnd(_ last: LogHead) async throws {
-        guard last.number > head.number else { return }
-        var hash = head.hash
-        for number in (head.number + 1)...last.number {
+    func requireEnd(_ last: BatchPosition) async throws {
+        guard last.number > position.number else { return }
+        var hash = position.hash
+        for number in (position.number + 1)...last.number {
             let place = listed.first { $0.number == number }
             guard let place, case .batch(let bytes, let name) = try await log.read(place) else {
                 throw failure(naming: number)
@@ -166,8 +167,8 @@ struct LogReader {
     /// Goes on after the transaction that was read.
     mutating func advance() {
         guard let done = next else { return }
-        head = done.head
-        listed.removeAll { $0.number <= done.head.number }
+        position = done.position
+        listed.removeAll { $0.number <= done.position.number }
         next = nil
     }
 

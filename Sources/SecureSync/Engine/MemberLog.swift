@@ -99,8 +99,8 @@ struct MemberLog: Sendable {
     ///
     /// Batches are removed from the beginning: where the store has some of a log, it has the last
     /// one that any snapshot contains, or the snapshot says what is not so.
-    func missing(upTo head: UInt64) async throws -> UInt64? {
-        guard head > 0, try await places(from: head).isEmpty,
+    func missing(upTo position: UInt64) async throws -> UInt64? {
+        guard position > 0, try await places(from: position).isEmpty,
             let last = try await places().last?.number
         else { return nil }
         return last + 1

@@ -16,11 +16,11 @@ struct Outbox: Sendable {
     ///
     /// - Parameters:
     ///   - keys: The group's, as of now.
-    ///   - heads: Whether to seal a batch without rows if only what was applied has changed.
+    ///   - positions: Whether to seal a batch without rows if only what was applied has changed.
     /// - Throws: The errors of the database.
-    func seal(_ keys: GroupKeys, evenHeadsAlone heads: Bool) async throws {
+    func seal(_ keys: GroupKeys, evenPositionsAlone positions: Bool) async throws {
         _ = try await database.write { [capture] db in
-            try Self.seal(keys, capture, evenHeadsAlone: heads, in: db)
+            try Self.seal(keys, capture, evenPositionsAlone: positions, in: db)
         }
     }
 
@@ -29,7 +29,7 @@ struct Outbox: Sendable {
     /// - Returns: How many rows.
     @discardableResult
     static func seal(
-        _ keys: GroupKeys, _ capture: Capture, evenHeadsAlone: Bool = false,
+        _ keys: GroupKeys, _ capture: Capture, evenPositionsAlone: Bool = false,
         in db: SecureDatabaseStore
     ) throws -> Int {
         if keys.isReader {
@@ -48,7 +48,7 @@ struct Outbox: Sendable {
         }
         var sealing = Sealing(keys, capture, journal, place)
         try capture.timestampAndSettle(in: db) { try sealing.add($0) }
-        return try sealing.finish(evenIfEmpty: evenHeadsAlone)
+        return try sealing.finish(evenIfEmpty: evenPositionsAlone)
     }
 
     /// Seals changes as the next transaction of this member's log.
@@ -117,7 +117,7 @@ struct Outbox: Sendable {
     /// Whether the store has the batch before one of this member, or need not have it any more.
     private func isAfter(_ number: UInt64, of place: SyncJournal.Place) async throws -> Bool {
         let covered = try await database.read { db in
-            try SyncJournal(db).adopted()?.manifest.declaration.heads[place.member] ?? 0
+            try SyncJournal(db).adopted()?.manifest.declaration.positions[place.member] ?? 0
         }
         guard number > covered + 1 else { return true }
         let before = SyncNames.batch(

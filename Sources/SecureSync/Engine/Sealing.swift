@@ -17,7 +17,7 @@ struct Sealing {
     private var memory = 0
     private var count = 0
     /// What the first batch tells.
-    private var heads: [LogHead]?
+    private var positions: [BatchPosition]?
 
     init(
         _ keys: GroupKeys, _ capture: Capture, _ journal: SyncJournal, _ place: SyncJournal.Place
@@ -43,8 +43,8 @@ struct Sealing {
         // What waits was written before, as the rest of this may have been.
         try seal(held ?? [], isLast: true, hasLowerBound: !journal.hasPending())
         let now = try capture.now(in: journal.db)
-        for head in heads ?? [] {
-            try journal.setAcknowledgement(by: place.member, of: head.member, head.number)
+        for position in positions ?? [] {
+            try journal.setAcknowledgement(by: place.member, of: position.member, position.number)
         }
         // What is timestamped from now on is later than what the last batch says of its time.
         try capture.raiseLowerBound(to: now, in: journal.db)
@@ -66,36 +66,37 @@ struct Sealing {
     private mutating func seal(
         _ changes: [RowChange], isLast: Bool, hasLowerBound: Bool = false
     ) throws {
-        let told = try heads == nil ? journal.headsToTell(by: place.member) : []
-        heads = heads ?? told
+        let told = try positions == nil ? journal.positionsToTell(by: place.member) : []
+        positions = positions ?? told
         let body = BatchBody(
-            time: try capture.now(in: journal.db), schema: try journal.schemaNumber(), heads: told,
+            time: try capture.now(in: journal.db), schema: try journal.schemaNumber(),
+            positions: told,
             changes: changes, isLast: isLast, hasLowerBound: hasLowerBound)
         try append(body)
     }
 
     /// Seals a body as the next batch of this member's log.
     private func append(_ body: BatchBody) throws {
-        let head = try journal.head(of: place.member)
+        let position = try journal.position(of: place.member)
         let header = BatchHeader(
-            group: place.group, member: place.member, number: head.number + 1,
-            epoch: keys.currentEpoch, previous: head.hash, chain: keys.position)
+            group: place.group, member: place.member, number: position.number + 1,
+            epoch: keys.currentEpoch, previous: position.hash, chain: keys.position)
         let batch = try SealedBatch.seal(
             body, header, key: try keys.currentKey(), sign: keys.sign)
         try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
-        try journal.setHead(
-            LogHead(member: place.member, number: header.number, hash: batch.hash),
+        try journal.setPosition(
+            BatchPosition(member: place.member, number: header.number, hash: batch.hash),
             time: body.time, lowerBound: body.lowerBound, size: batch.bytes.count)
     }
 }
 
 extension SyncJournal {
     /// What this member has applied of other logs, as far as its batches have not said it yet.
-    fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
-        var told = try heads().filter { $0.member != member }
+    fileprivate func positionsToTell(by member: MemberID) throws -> [BatchPosition] {
+        var told = try positions().filter { $0.member != member }
         // The last snapshot whose stable point counts here, as if it were a log of nobody.
         if let adopted = try adopted() {
-            told.append(LogHead(member: .none, number: adopted.number, hash: adopted.hash))
+            told.append(BatchPosition(member: .none, number: adopted.number, hash: adopted.hash))
         }
         return try told.filter { try $0.number > acknowledgement(by: member, of: $0.member) }
     }

@@ -43,7 +43,7 @@ extension SnapshotWriting {
             let journal = SyncJournal(db)
             let now = try capture.now(in: db)
             let end = now - min(now, policy.retention)
-            let last = try previous.manifest.declaration.heads.map { member, number in
+            let last = try previous.manifest.declaration.positions.map { member, number in
                 (member, try journal.last(of: member, upTo: number, before: end))
             }
             return (end, last)

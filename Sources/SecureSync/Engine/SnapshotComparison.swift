@@ -35,7 +35,7 @@ struct SnapshotComparison: Sendable {
         tables = Dictionary(
             try capture.shapes(in: db).map { ($0.name.sqlNameKey, $0) }, uniquingKeysWith: { $1 })
         let journal = SyncJournal(db)
-        let written = manifest.declaration.heads.filter { keys.writesAlone($0.key) }
+        let written = manifest.declaration.positions.filter { keys.writesAlone($0.key) }
         lowerBounds = Dictionary(
             uniqueKeysWithValues: try written.map {
                 ($0.key, try journal.lowerBound(of: $0.key, $0.value))

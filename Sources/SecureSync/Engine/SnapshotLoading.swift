@@ -50,7 +50,7 @@ struct SnapshotLoading: Sendable {
     ) async throws -> [RowChange] {
         let declaration = snapshot.manifest.declaration
         // What counts of a log that this member has left is read as others' logs are.
-        var number = declaration.closed[member] ?? declaration.heads[member, default: 0]
+        var number = declaration.closed[member] ?? declaration.positions[member, default: 0]
         number = max(number, keys.removed[member]?.number ?? 0)
         var changes: [RowChange] = []
         let log = MemberLog(store: store, keys: keys, member: member)
@@ -97,7 +97,7 @@ struct SnapshotLoading: Sendable {
         try journal.joinLogs(of: manifest)
         // What lost is news only if the snapshot's writer did not know it.
         let known = try journal.lowerBound(
-            of: place.member, manifest.declaration.heads[place.member, default: 0])
+            of: place.member, manifest.declaration.positions[place.member, default: 0])
         let last = Timestamp.time(milliseconds: known) | 0xffff
         try read(snapshot, files, in: db) { changes in
             _ = try capture.apply(changes, in: db) {

@@ -1,11 +1,11 @@
 internal import Foundation
 
-extension LogHead {
+extension BatchPosition {
     /// This one, or what a snapshot from which the group goes on contains of the log.
-    func reaching(_ manifest: SnapshotManifest?) -> LogHead {
+    func reaching(_ manifest: SnapshotManifest?) -> BatchPosition {
         guard let manifest, let log = manifest.logs[member] else { return self }
-        let last = manifest.declaration.heads[member, default: 0]
-        return last > number ? LogHead(member: member, number: last, hash: log.hash) : self
+        let last = manifest.declaration.positions[member, default: 0]
+        return last > number ? BatchPosition(member: member, number: last, hash: log.hash) : self
     }
 }
 
@@ -85,11 +85,11 @@ struct SnapshotStore: Sendable {
 
     /// Whether a snapshot that a writer had adopted is one that a removed member has made, or
     /// another one before it knew of the removal.
-    func isLate(_ adopted: LogHead) async throws -> Bool {
+    func isLate(_ adopted: BatchPosition) async throws -> Bool {
         let name = SyncNames.snapshot(group: keys.group, number: adopted.number)
         guard let bytes = try await store.read(name),
             let object = try? SealedObject(reading: bytes, .snapshot),
-            object.hash.prefix(LogHead.shortHashCount) == adopted.hash
+            object.hash.prefix(BatchPosition.shortHashCount) == adopted.hash
         else { return false }
         let pin = SnapshotPin(number: adopted.number, hash: object.hash)
         return try !keys.mayDeclare(object.header.member, adopted.number)

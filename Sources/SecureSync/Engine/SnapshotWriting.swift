@@ -41,7 +41,7 @@ struct SnapshotWriting: Sendable {
             guard let adopted = try journal.adopted(), try UnsentRows(db: db).isEmpty() else {
                 return false
             }
-            let size = try journal.size(after: adopted.manifest.declaration.heads)
+            let size = try journal.size(after: adopted.manifest.declaration.positions)
             return size.batches > policy.batches || size.bytes > policy.bytes
         }
         guard isDue else { return false }
@@ -95,7 +95,7 @@ struct SnapshotWriting: Sendable {
                 before.closed[$0] == nil && before.logs[$0]?.closing == nil
             }
             let declaration = Declaration(
-                number: 1, heads: [:], stablePoint: StablePoint(time: before.stablePoint.time),
+                number: 1, positions: [:], stablePoint: StablePoint(time: before.stablePoint.time),
                 logs: Dictionary(uniqueKeysWithValues: open.map { ($0, .init(entered: 1)) }),
                 closed: [:])
             var manifest = try Self.first(declaration, heard: heard, at: now, journal)
@@ -139,20 +139,21 @@ struct SnapshotWriting: Sendable {
             guard try capture.waitingMarks(in: db) == nil else { throw Unsealed() }
             var declaration = adopted.manifest.declaration
             declaration.number = newer.last ?? known
-            let heads = Dictionary(
-                uniqueKeysWithValues: try journal.heads().filter { $0.number > 0 }.map {
+            let positions = Dictionary(
+                uniqueKeysWithValues: try journal.positions().filter { $0.number > 0 }.map {
                     ($0.member, $0.number)
                 })
             let now = try capture.now(in: db)
             var lowerBounds: [MemberID: [UInt64: UInt64]] = [:]
             let published = try journal.published()
-            for member in heads.keys {
-                for number in published.values.map({ $0.heads[member, default: 0] }) {
+            for member in positions.keys {
+                for number in published.values.map({ $0.positions[member, default: 0] }) {
                     lowerBounds[member, default: [:]][number] = try journal.lowerBound(
                         of: member, number)
                 }
                 for number in [
-                    heads[member, default: 0], declaration.stablePoint.heads[member, default: 0],
+                    positions[member, default: 0],
+                    declaration.stablePoint.positions[member, default: 0],
                 ] {
                     lowerBounds[member, default: [:]][number] = try journal.lowerBound(
                         of: member, number)
@@ -160,7 +161,7 @@ struct SnapshotWriting: Sendable {
             }
             guard
                 let next = declaration.next(
-                    by: keys.member, heads: heads, published: published,
+                    by: keys.member, positions: positions, published: published,
                     lowerBound: { lowerBounds[$0]?[$1] ?? 0 },
                     silent: try Self.silent(keys, declaration, policy, now: now, journal))
             else { return nil }
@@ -212,7 +213,7 @@ struct SnapshotWriting: Sendable {
         for member in declaration.logs.keys where member != keys.member {
             let others = heard.filter { $0.key != member }.values.max() ?? 0
             guard let last = heard[member], last > 0,
-                try journal.head(of: member).number == declaration.heads[member, default: 0]
+                try journal.position(of: member).number == declaration.positions[member, default: 0]
             else { continue }
             if last + policy.silence < min(now, others) { silent.insert(member) }
         }
@@ -264,8 +265,8 @@ struct SnapshotWriting: Sendable {
             }
         }
         try await send()
-        let (member, last) = (keys.member, made.manifest.declaration.heads[keys.member] ?? 0)
-        let sent = try await database.read { try SyncJournal($0).sentHead(of: member).number }
+        let (member, last) = (keys.member, made.manifest.declaration.positions[keys.member] ?? 0)
+        let sent = try await database.read { try SyncJournal($0).sentPosition(of: member).number }
         guard sent >= last else { return nil }
         // Without a lock, another engine may have taken them for what is left of a former try.
         guard

@@ -7,7 +7,7 @@ struct StoreChecking {
     private(set) var found = SyncVerification()
     private var logs: [MemberID: Log] = [:]
     /// What batches say that their writers had applied.
-    private var named: [(head: LogHead, by: String)] = []
+    private var named: [(position: BatchPosition, by: String)] = []
 
     init(store: any SyncObjectStore) { self.store = store }
 
@@ -26,7 +26,7 @@ struct StoreChecking {
     /// What a file knows of the store.
     struct Known: Sendable {
         /// The last batch that was applied of each log, and of the own one the last that was sent.
-        var heads: [MemberID: LogHead] = [:]
+        var positions: [MemberID: BatchPosition] = [:]
         /// The last batch of each log that others have applied, as far as they have said it.
         var acknowledgements: [MemberID: UInt64] = [:]
         /// The first 16 bytes of the hash of each batch that was sent or applied since the stable
@@ -40,11 +40,12 @@ struct StoreChecking {
             for member in keys.writers {
                 // What is sealed and not sent is still of the member that this file was.
                 let isOwn = member == keys.member || member == place?.former
-                let head = try isOwn ? journal.sentHead(of: member) : journal.head(of: member)
-                heads[member] = head
+                let position =
+                    try isOwn ? journal.sentPosition(of: member) : journal.position(of: member)
+                positions[member] = position
                 acknowledgements[member] = try journal.acknowledgement(
                     by: keys.writers.filter { $0 != member }, of: member)
-                hashes[member] = try journal.shortHashes(of: member, upTo: head.number)
+                hashes[member] = try journal.shortHashes(of: member, upTo: position.number)
             }
             if let snapshot = try journal.adopted(), try keys.counts(snapshot) {
                 adopted = snapshot
@@ -199,7 +200,7 @@ struct StoreChecking {
         var previous: Data?
         // What is not signed is a stranger's, unless there was a batch of that number.
         var others: [(number: UInt64, name: String)] = []
-        let least = max(known.heads[member]?.number ?? 0, known.acknowledgements[member] ?? 0)
+        let least = max(known.positions[member]?.number ?? 0, known.acknowledgements[member] ?? 0)
         func noteOthers(before number: UInt64) {
             for other in others where other.number < number {
                 note(.damaged(other.name, MemberLog.isOther))
@@ -231,10 +232,10 @@ struct StoreChecking {
             do {
                 let (batch, body) = try LogReader.open(bytes, name, keys, after: previous)
                 previous = batch.hash
-                log.hashes[place.number] = batch.hash.prefix(LogHead.shortHashCount)
-                named += body.heads.map { ($0, name) }
+                log.hashes[place.number] = batch.hash.prefix(BatchPosition.shortHashCount)
+                named += body.positions.map { ($0, name) }
                 if let own = known.hashes[member]?[place.number],
-                    own != batch.hash.prefix(LogHead.shortHashCount)
+                    own != batch.hash.prefix(BatchPosition.shortHashCount)
                 {
                     note(.damaged(name, "it is not the batch that this file has sent or applied"))
                 }
@@ -253,10 +254,11 @@ struct StoreChecking {
     /// Checks that each log goes on as far as this file and the batches that were read know it.
     mutating func checkEnds(_ known: Known) {
         var needed = known.acknowledgements
-        for (head, name) in named where head.member != .none {
-            guard let log = logs[head.member] else { continue }
-            needed[head.member] = max(needed[head.member] ?? 0, head.number)
-            if let hash = log.hashes[head.number], hash != head.hash.prefix(LogHead.shortHashCount)
+        for (position, name) in named where position.member != .none {
+            guard let log = logs[position.member] else { continue }
+            needed[position.member] = max(needed[position.member] ?? 0, position.number)
+            if let hash = log.hashes[position.number],
+                hash != position.hash.prefix(BatchPosition.shortHashCount)
             {
                 note(.damaged(name, "its writer has seen another batch than the store has"))
             }
@@ -264,11 +266,11 @@ struct StoreChecking {
         for (member, log) in logs.sorted(by: { $0.key < $1.key }) {
             let end = max(log.end, log.contained)
             func counts(_ number: UInt64) -> UInt64 { min(number, log.last ?? .max) }
-            let head = known.heads[member]?.number ?? 0
-            if counts(head) > end {
+            let position = known.positions[member]?.number ?? 0
+            if counts(position) > end {
                 note(
                     .storeHasForgotten(
-                        SyncLog(member), have: counts(head), found: log.end))
+                        SyncLog(member), have: counts(position), found: log.end))
             } else if counts(needed[member] ?? 0) > end {
                 note(.withheld(SyncLog(member), number: end + 1))
             }

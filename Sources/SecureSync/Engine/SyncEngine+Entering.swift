@@ -36,7 +36,7 @@ extension SyncEngine {
                 // Nothing was sent from here: a copy of this file has begun the log.
                 let log = MemberLog(store: store, keys: keys, member: keys.member)
                 guard try await !log.hasBatch(1),
-                    newest.manifest.declaration.heads[keys.member] == nil
+                    newest.manifest.declaration.positions[keys.member] == nil
                 else { throw Inbox.OtherCopy() }
             }
             if newest.manifest.rows != adopted.own?.manifest.rows {
@@ -131,9 +131,9 @@ extension SyncEngine {
     /// Replaces the file's rows by those of the newest snapshot; what only this file has written
     /// waits until the logs are read.
     func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
-        for (member, head) in snapshot.manifest.declaration.heads {
+        for (member, position) in snapshot.manifest.declaration.positions {
             let log = MemberLog(store: store, keys: keys, member: member)
-            if let missing = try await log.missing(upTo: head) {
+            if let missing = try await log.missing(upTo: position) {
                 throw SyncError.withheld(SyncLog(member), number: missing)
             }
         }
@@ -148,7 +148,7 @@ extension SyncEngine {
             return (
                 isOurs ? member : nil,
                 try journal.outgoing(limit: 1).first.map { $0.number - 1 }
-                    ?? journal.head(of: member).number
+                    ?? journal.position(of: member).number
             )
         }
         var changes: [RowChange] = []
@@ -166,11 +166,11 @@ extension SyncEngine {
     private func copiedWrites(
         _ keys: GroupKeys, _ snapshot: AdoptedSnapshot
     ) async throws -> CopiedWrites {
-        let (sent, sealed) = try await database.read { db -> (LogHead?, UInt64) in
+        let (sent, sealed) = try await database.read { db -> (BatchPosition?, UInt64) in
             let journal = SyncJournal(db)
             guard let place = try journal.place(), place.mayBeCopy, let former = place.former
             else { return (nil, 0) }
-            return (try journal.sentHead(of: former), try journal.head(of: former).number)
+            return (try journal.sentPosition(of: former), try journal.position(of: former).number)
         }
         guard let sent else { return CopiedWrites() }
         return try await CopiedWrites(store, keys, after: sent, sealed: sealed, snapshot)
@@ -209,7 +209,7 @@ extension SyncEngine {
         guard let newest = try await snapshots.newest(of: numbers) else { return }
         guard try await !hasSent(newest, keys) else { return }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
-        let last = newest.manifest.declaration.heads[keys.member, default: 0]
+        let last = newest.manifest.declaration.positions[keys.member, default: 0]
         // Whoever says what is not so must not make this file another member.
         guard try await log.missing(upTo: last) == nil else { return }
         throw Outbox.OtherCopy()
@@ -220,8 +220,8 @@ extension SyncEngine {
     /// The answer to a creation may have been lost: what the snapshot has needs not be sent.
     private func hasSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         let manifest = snapshot.manifest
-        let last = manifest.declaration.heads[keys.member, default: 0]
-        let sent = try await database.read { try SyncJournal($0).sentHead(of: keys.member) }
+        let last = manifest.declaration.positions[keys.member, default: 0]
+        let sent = try await database.read { try SyncJournal($0).sentPosition(of: keys.member) }
         guard last > sent.number else { return true }
         return try await database.write { db in
             let journal = SyncJournal(db)

@@ -15,7 +15,7 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             return (
                 try journal.lastHeard(), try journal.lastEpochs(),
-                try journal.sentHead(of: own).number, try journal.acknowledgements(of: own)
+                try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own)
             )
         }
         /// Whether a member has written with a key for more than a day after that was replaced.
@@ -83,10 +83,10 @@ extension SyncEngine {
             let others = Set(kept.map(\.memberID)).union([own])
             let gone = [member.memberID] + forks.filter { !others.contains($0) }
             let newest = try await newestSnapshot(of: group)
-            let heads = try await database.read { db in
-                try gone.map { try SyncJournal(db).head(of: $0).reaching(newest?.manifest) }
+            let positions = try await database.read { db in
+                try gone.map { try SyncJournal(db).position(of: $0).reaching(newest?.manifest) }
             }
-            try await group.remove(heads, snapshot: newest?.pin ?? .none)
+            try await group.remove(positions, snapshot: newest?.pin ?? .none)
             return gone
         }
         return known.filter { gone.contains($0.memberID) }
@@ -129,9 +129,9 @@ extension SyncEngine {
             try await syncWhatCanBe()
             try await inGroup { [self] group in
                 let own = await group.member
-                let head = try await database.read { try SyncJournal($0).head(of: own) }
+                let position = try await database.read { try SyncJournal($0).position(of: own) }
                 let newest = try await newestSnapshot(of: group)
-                try await group.leave(head, snapshot: newest?.pin ?? .none)
+                try await group.leave(position, snapshot: newest?.pin ?? .none)
             }
         } catch SyncError.notAMember {
             guard try isMember else { throw SyncError.notAMember }

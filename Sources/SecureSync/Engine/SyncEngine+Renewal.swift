@@ -27,7 +27,7 @@ extension SyncEngine {
                 leaving: newest?.pin ?? SnapshotPin.none)
         } else {
             new = try await group.fork(
-                after: try await database.read { try SyncJournal($0).sentHead(of: old) })
+                after: try await database.read { try SyncJournal($0).sentPosition(of: old) })
         }
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
@@ -45,15 +45,15 @@ extension SyncEngine {
     /// count.
     private func lastUntainted(
         in group: SyncGroup, _ snapshot: AdoptedSnapshot?
-    ) async throws -> LogHead {
+    ) async throws -> BatchPosition {
         let keys = try await group.keys()
         let (adopted, sent) = try await database.read { db in
-            (try SyncJournal(db).adopted(), try SyncJournal(db).sentHead(of: keys.member))
+            (try SyncJournal(db).adopted(), try SyncJournal(db).sentPosition(of: keys.member))
         }
         let first = try adopted.flatMap { try keys.counts($0) ? nil : $0.number } ?? .max
-        var last = LogHead.beginning(of: keys.member)
+        var last = BatchPosition.beginning(of: keys.member)
         if let manifest = snapshot?.manifest, let log = manifest.logs[keys.member] {
-            last.number = manifest.declaration.heads[keys.member, default: 0]
+            last.number = manifest.declaration.positions[keys.member, default: 0]
             last.hash = log.hash
         }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
@@ -62,11 +62,11 @@ extension SyncEngine {
                 break
             }
             let (batch, body) = try LogReader.open(bytes, name, keys, after: nil)
-            let isTainted = body.heads.contains {
+            let isTainted = body.positions.contains {
                 $0.member == .none ? $0.number >= first : keys.isLate($0)
             }
             if isTainted { break }
-            last = LogHead(member: keys.member, number: last.number + 1, hash: batch.hash)
+            last = BatchPosition(member: keys.member, number: last.number + 1, hash: batch.hash)
         }
         return last
     }
@@ -74,11 +74,11 @@ extension SyncEngine {
 
 extension SyncJournal {
     /// The last own batch that is known to be in the store.
-    func sentHead(of member: MemberID) throws -> LogHead {
-        let head = try head(of: member)
-        guard let first = try outgoing(limit: 1).first else { return head }
+    func sentPosition(of member: MemberID) throws -> BatchPosition {
+        let position = try position(of: member)
+        guard let first = try outgoing(limit: 1).first else { return position }
         let header = try SealedBatch(reading: first.bytes).header
-        return LogHead(member: member, number: first.number - 1, hash: header.previous)
+        return BatchPosition(member: member, number: first.number - 1, hash: header.previous)
     }
 
     /// A snapshot has to be loaded before the file goes on.

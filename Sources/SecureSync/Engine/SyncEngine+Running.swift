@@ -100,7 +100,7 @@ extension SyncEngine {
         guard !expired.isEmpty, await group.isAdmin,
             let newest = try await newestSnapshot(of: group)
         else { return }
-        try await group.remove(expired.map(LogHead.beginning), snapshot: newest.pin)
+        try await group.remove(expired.map(BatchPosition.beginning), snapshot: newest.pin)
     }
 
     /// What this member writes from now on is not for those that have left.
@@ -142,12 +142,12 @@ extension SyncEngine {
         }
         let outbox = Outbox(database: database, capture: capture, store: store)
         try await findOtherCopy(keys)
-        try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
+        try await outbox.seal(keys, evenPositionsAlone: try await isPositionsDay(keys))
         try await send(outbox, keys, &report)
         let outcome = try await receive(keys, &report)
         if outcome.isSettled { try await completeRows(keys) }
         // What was written in the meantime, and what waited for the others' logs.
-        try await outbox.seal(keys, evenHeadsAlone: false)
+        try await outbox.seal(keys, evenPositionsAlone: false)
         try await send(outbox, keys, &report)
         if outcome.failures.allSatisfy(\.isOfALog) {
             let writing = SnapshotWriting(
@@ -189,7 +189,7 @@ extension SyncEngine {
     }
 
     /// Once a day a member says what it has applied, even if it has written nothing.
-    private func isHeadsDay(_ keys: GroupKeys) async throws -> Bool {
+    private func isPositionsDay(_ keys: GroupKeys) async throws -> Bool {
         let day: UInt64 = 24 * 3_600_000
         return try await database.read { [capture] db in
             guard let place = try SyncJournal(db).place() else { return false }

@@ -195,7 +195,7 @@ extension SyncEngine {
         let declaration = newest.manifest.declaration
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         guard !keys.isReader, declaration.isOpen(keys.member),
-            declaration.heads[keys.member] == nil,
+            declaration.positions[keys.member] == nil,
             try await !log.hasBatch(1)
         else { return false }
         // Nor if the file lacks what its member has written in the group before, such as an old

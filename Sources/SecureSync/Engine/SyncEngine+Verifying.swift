@@ -59,7 +59,7 @@ extension SyncEngine {
             for member in keys.writers {
                 try await checking.checkLog(
                     of: member, keys, known,
-                    contained: newest?.declaration.heads[member] ?? 0,
+                    contained: newest?.declaration.positions[member] ?? 0,
                     last: keys.removed[member]?.number ?? newest?.declaration.closed[member])
             }
             checking.checkEnds(known)

@@ -5,15 +5,15 @@ internal import SecureStorage
 
 extension SyncJournal {
     /// The last batch of a member that this file holds; number 0 before the first one.
-    func head(of member: MemberID) throws -> LogHead {
+    func position(of member: MemberID) throws -> BatchPosition {
         let rows = try db.executeQuery(
-            "SELECT number, hash FROM securestorage_sync_head WHERE member = ?",
+            "SELECT number, hash FROM securestorage_sync_position WHERE member = ?",
             values: [member.bytes])
         defer { rows.close() }
         guard try rows.next(), let number = rows.uint64(forColumnIndex: 0),
             let hash = rows.data(forColumnIndex: 1)
         else { return .beginning(of: member) }
-        return LogHead(member: member, number: number, hash: hash)
+        return BatchPosition(member: member, number: number, hash: hash)
     }
 
     /// The hash of the last batch of a member that this file holds; as long as its log has none, of
@@ -21,71 +21,74 @@ extension SyncJournal {
     ///
     /// `adopted` is this file's.
     func lastHash(of member: MemberID, _ adopted: AdoptedSnapshot?) throws -> Data {
-        let head = try head(of: member)
-        return head.number > 0 ? head.hash : adopted?.manifest.logs[member]?.hash ?? head.hash
+        let position = try position(of: member)
+        return position.number > 0
+            ? position.hash : adopted?.manifest.logs[member]?.hash ?? position.hash
     }
 
-    func heads() throws -> [LogHead] {
+    func positions() throws -> [BatchPosition] {
         let rows = try db.executeQuery(
-            "SELECT member, number, hash FROM securestorage_sync_head ORDER BY member")
+            "SELECT member, number, hash FROM securestorage_sync_position ORDER BY member")
         defer { rows.close() }
-        var heads: [LogHead] = []
+        var positions: [BatchPosition] = []
         while try rows.next() {
             guard let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()),
                 let number = rows.uint64(forColumnIndex: 1),
                 let hash = rows.data(forColumnIndex: 2)
-            else { throw SyncError.damaged("securestorage_sync_head", "a row is not readable") }
-            heads.append(LogHead(member: member, number: number, hash: hash))
+            else { throw SyncError.damaged("securestorage_sync_position", "a row is not readable") }
+            positions.append(BatchPosition(member: member, number: number, hash: hash))
         }
-        return heads
+        return positions
     }
 
-    /// Sets the head of a log, and keeps the beginning of the hash, which others' acknowledgements
-    /// of this batch have to match.
+    /// Sets the last position of a log, and keeps the beginning of the hash, which others'
+    /// acknowledgements of this batch have to match.
     ///
     /// Timestamps in later batches of the log are above `lowerBound`; `size` is the batch's in
     /// bytes.
-    func setHead(_ head: LogHead, time: UInt64, lowerBound: UInt64, size: Int) throws {
+    func setPosition(_ position: BatchPosition, time: UInt64, lowerBound: UInt64, size: Int) throws
+    {
         // A lower bound never goes back.
         let lowerBound = max(
-            lowerBound, try self.lowerBound(of: head.member, head.number, isReadHere: true))
-        try setHead(head)
+            lowerBound, try self.lowerBound(of: position.member, position.number, isReadHere: true))
+        try setPosition(position)
         try db.executeUpdate(
             """
             INSERT OR REPLACE INTO securestorage_sync_log
               (member, number, hash, time, lower_bound, size) VALUES (?, ?, ?, ?, ?, ?)
             """,
             values: [
-                head.member.bytes, Int64(head.number), head.hash.prefix(LogHead.shortHashCount),
+                position.member.bytes, Int64(position.number),
+                position.hash.prefix(BatchPosition.shortHashCount),
                 Int64(time), Int64(lowerBound), size,
             ])
     }
 
-    func setHead(_ head: LogHead) throws {
+    func setPosition(_ position: BatchPosition) throws {
         try db.executeUpdate(
             """
-            INSERT INTO securestorage_sync_head (member, number, hash) VALUES (?1, ?2, ?3)
+            INSERT INTO securestorage_sync_position (member, number, hash) VALUES (?1, ?2, ?3)
             ON CONFLICT (member) DO UPDATE SET number = ?2, hash = ?3
-            """, values: [head.member.bytes, Int64(head.number), head.hash])
+            """, values: [position.member.bytes, Int64(position.number), position.hash])
     }
 
     /// When each member sealed its last batch that was applied, in milliseconds since 1970, by its
     /// own clock.
-    func lastHeard() throws -> [MemberID: UInt64] { try ofEachHead("heard") }
+    func lastHeard() throws -> [MemberID: UInt64] { try ofEachPosition("heard") }
 
     /// Notes when a member sealed its last batch, and with the key of which epoch; 0 if that is not
     /// known.
     func setHeard(_ member: MemberID, at time: UInt64, epoch: UInt64 = 0) throws {
         try db.executeUpdate(
-            "UPDATE securestorage_sync_head SET heard = ?, epoch = ? WHERE member = ?",
+            "UPDATE securestorage_sync_position SET heard = ?, epoch = ? WHERE member = ?",
             values: [Int64(time), Int64(epoch), member.bytes])
     }
 
     /// Whose key each member's last batch was sealed with; 0 if that is not known.
-    func lastEpochs() throws -> [MemberID: UInt64] { try ofEachHead("epoch") }
+    func lastEpochs() throws -> [MemberID: UInt64] { try ofEachPosition("epoch") }
 
-    private func ofEachHead(_ column: String) throws -> [MemberID: UInt64] {
-        try numbers("SELECT member, \(column) FROM securestorage_sync_head")
+    private func ofEachPosition(_ column: String) throws -> [MemberID: UInt64] {
+        try numbers("SELECT member, \(column) FROM securestorage_sync_position")
     }
 
     private func numbers(
@@ -137,7 +140,7 @@ extension SyncJournal {
             forQuery: """
                 SELECT EXISTS (
                   SELECT 1 FROM securestorage_sync_log WHERE member = ? AND hash = ?)
-                """, values: [member.bytes, hash.prefix(LogHead.shortHashCount)]) == 1
+                """, values: [member.bytes, hash.prefix(BatchPosition.shortHashCount)]) == 1
     }
 
     // MARK: - What others have applied

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-// What the file knows of the group's snapshots, and of each log beside its head.
+// What the file knows of the group's snapshots, and of each log beside its position.
 extension SyncJournal {
     func adopted() throws -> AdoptedSnapshot? {
         let rows = try db.executeQuery(
@@ -29,7 +29,7 @@ extension SyncJournal {
                 snapshot.manifest.encoded().asData, Int64(snapshot.epoch),
             ])
         // Earlier times than that of the stable point say nothing any more.
-        for (member, number) in snapshot.manifest.declaration.stablePoint.heads {
+        for (member, number) in snapshot.manifest.declaration.stablePoint.positions {
             try db.executeUpdate(
                 "DELETE FROM securestorage_sync_log WHERE member = ? AND number < ?",
                 values: [member.bytes, Int64(number)])
@@ -38,7 +38,7 @@ extension SyncJournal {
 
     /// Forgets all logs, and goes on from a snapshot.
     func setLogs(of manifest: SnapshotManifest) throws {
-        for table in ["head", "acknowledgement", "log"] {
+        for table in ["position", "acknowledgement", "log"] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
         }
         try joinLogs(of: manifest)
@@ -48,13 +48,13 @@ extension SyncJournal {
     func joinLogs(of manifest: SnapshotManifest) throws {
         let heard = try lastHeard()
         for (member, log) in manifest.logs {
-            let number = manifest.declaration.heads[member, default: 0]
-            if number > (try head(of: member).number) {
-                try setHead(LogHead(member: member, number: number, hash: log.hash))
+            let number = manifest.declaration.positions[member, default: 0]
+            if number > (try position(of: member).number) {
+                try setPosition(BatchPosition(member: member, number: number, hash: log.hash))
                 try setHeard(member, at: log.heard)
             } else if number == 0, log.heard > 0, heard[member] == nil {
                 // Its log begins in this group, and it was heard of in the one before.
-                try setHead(.beginning(of: member))
+                try setPosition(.beginning(of: member))
                 try setHeard(member, at: log.heard)
             }
             try addLowerBounds(log.lowerBounds, of: member)
@@ -80,23 +80,23 @@ extension SyncJournal {
 
     /// What a manifest with this declaration says of the logs as this file has them.
     func logs(for declaration: Declaration) throws -> [MemberID: SnapshotManifest.Log] {
-        let members = Set(declaration.heads.keys).union(declaration.logs.keys)
+        let members = Set(declaration.positions.keys).union(declaration.logs.keys)
             .union(declaration.closed.keys)
         let heard = try lastHeard()
         let published = try published()
         let adopted = try adopted()
         return Dictionary(
             uniqueKeysWithValues: try members.map { member in
-                let last = declaration.heads[member, default: 0]
-                let stablePoint = declaration.stablePoint.heads[member, default: 0]
+                let last = declaration.positions[member, default: 0]
+                let stablePoint = declaration.stablePoint.positions[member, default: 0]
                 var numbers: Set<UInt64> = [stablePoint, last]
                 for (other, said) in published where declaration.logs[other] != nil {
-                    numbers.insert(min(last, said.heads[member, default: 0]))
+                    numbers.insert(min(last, said.positions[member, default: 0]))
                 }
                 let lowerBounds = try numbers.filter { $0 > 0 && $0 >= stablePoint }.sorted().map {
                     SnapshotManifest.LowerBound(number: $0, time: try lowerBound(of: member, $0))
                 }
-                var said = published[member]?.heads ?? [:]
+                var said = published[member]?.positions ?? [:]
                 said[member] = nil
                 if let adopted = published[member]?.adopted, adopted > 0 { said[.none] = adopted }
                 return (
@@ -111,8 +111,9 @@ extension SyncJournal {
     /// What each member's last batch here says that it knew.
     func published() throws -> [MemberID: Declaration.Published] {
         var published: [MemberID: Declaration.Published] = [:]
-        for head in try heads() {
-            published[head.member] = .init(heads: [head.member: head.number], adopted: 0)
+        for position in try positions() {
+            published[position.member] = .init(
+                positions: [position.member: position.number], adopted: 0)
         }
         try db.eachRow(
             "SELECT writer, member, number FROM securestorage_sync_acknowledgement", columns: 3
@@ -124,7 +125,7 @@ extension SyncJournal {
             if member == .none {
                 published[writer]?.adopted = UInt64(number)
             } else if member != writer {
-                published[writer]?.heads[member] = UInt64(number)
+                published[writer]?.positions[member] = UInt64(number)
             }
         }
         return published
@@ -157,17 +158,17 @@ extension SyncJournal {
     }
 
     /// How many batches, and bytes of them, are in the logs after a snapshot.
-    func size(after heads: StablePoint.Heads) throws -> (batches: UInt64, bytes: UInt64) {
+    func size(after positions: VersionVector) throws -> (batches: UInt64, bytes: UInt64) {
         var size: (batches: UInt64, bytes: UInt64) = (0, 0)
-        for head in try self.heads() {
-            let start = heads[head.member, default: 0]
-            size.batches += head.number > start ? head.number - start : 0
+        for position in try self.positions() {
+            let start = positions[position.member, default: 0]
+            size.batches += position.number > start ? position.number - start : 0
             size.bytes +=
                 try db.uint64(
                     forQuery: """
                         SELECT total(size) FROM securestorage_sync_log
                         WHERE member = ? AND number > ?
-                        """, values: [head.member.bytes, Int64(start)]) ?? 0
+                        """, values: [position.member.bytes, Int64(start)]) ?? 0
         }
         return size
     }
@@ -197,7 +198,7 @@ extension SyncJournal {
             changes, longestRow: TransactionParts.longestWholeRow)
         {
             let body = BatchBody(
-                time: 0, schema: 0, heads: [], changes: Array(part), isLast: true)
+                time: 0, schema: 0, positions: [], changes: Array(part), isLast: true)
             try db.executeUpdate(
                 "INSERT INTO securestorage_sync_pending (content) VALUES (?)",
                 values: [body.encoded().asData])

@@ -36,7 +36,7 @@ struct SyncJournal {
               member BLOB PRIMARY KEY, is_new INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_out (
               number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-            CREATE TABLE IF NOT EXISTS securestorage_sync_head (
+            CREATE TABLE IF NOT EXISTS securestorage_sync_position (
               member BLOB PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL,
               heard INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS securestorage_sync_acknowledgement (
@@ -126,7 +126,7 @@ struct SyncJournal {
 
     private func forgetPlace() throws {
         for table in [
-            "group", "chain", "out", "head", "acknowledgement", "log", "snapshot", "pending",
+            "group", "chain", "out", "position", "acknowledgement", "log", "snapshot", "pending",
             "draft",
         ] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")

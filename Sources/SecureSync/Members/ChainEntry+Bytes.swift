@@ -23,28 +23,28 @@ extension ChainEntry {
             writer.array(2)
             writer.member(member)
             writer.own(keys)
-        case .remove(let heads, let keys, let snapshot):
+        case .remove(let positions, let keys, let snapshot):
             writer.unsigned(2)
             writer.array(3)
-            writer.array(heads.count)
-            for head in heads { writer.chainHead(head) }
+            writer.array(positions.count)
+            for position in positions { writer.chainEnd(position) }
             writer.epoch(keys)
             writer.pin(snapshot)
         case .rotate(let keys):
             writer.unsigned(3)
             writer.array(1)
             writer.epoch(keys)
-        case .leave(let head, let snapshot):
+        case .leave(let position, let snapshot):
             writer.unsigned(4)
             writer.array(2)
-            writer.chainHead(head)
+            writer.chainEnd(position)
             writer.pin(snapshot)
-        case .fork(let member, let keys, let head):
+        case .fork(let member, let keys, let position):
             writer.unsigned(5)
             writer.array(3)
             writer.member(member)
             writer.own(keys)
-            writer.chainHead(head)
+            writer.chainEnd(position)
         case .succeed(let formers, let members, let keys):
             writer.unsigned(6)
             writer.array(3)
@@ -90,13 +90,13 @@ extension ChainEntry {
         case (2, 3):
             action = .remove(
                 try (0..<(try reader.array(atMost: MembershipState.mostMembers))).map { _ in
-                    try reader.chainHead()
+                    try reader.chainEnd()
                 }, try reader.epoch(), snapshot: try reader.pin())
         case (3, 1): action = .rotate(try reader.epoch())
-        case (4, 2): action = .leave(try reader.chainHead(), snapshot: try reader.pin())
+        case (4, 2): action = .leave(try reader.chainEnd(), snapshot: try reader.pin())
         case (5, 3):
             action = .fork(
-                try reader.chainMember(), try reader.own(), after: try reader.chainHead())
+                try reader.chainMember(), try reader.own(), after: try reader.chainEnd())
         case (6, 3):
             action = .succeed(
                 formers: try (0..<(try reader.array(atMost: MembershipState.mostFormers))).map {

@@ -65,11 +65,11 @@ extension CBORWriter {
         data(snapshot.hash)
     }
 
-    mutating func chainHead(_ head: LogHead) {
+    mutating func chainEnd(_ position: BatchPosition) {
         array(3)
-        data(head.member.bytes)
-        unsigned(head.number)
-        data(head.hash)
+        data(position.member.bytes)
+        unsigned(position.number)
+        data(position.hash)
     }
 }
 
@@ -172,9 +172,9 @@ extension CBORReader {
         return SnapshotPin(number: try unsigned(), hash: Data(try data(count: 32)))
     }
 
-    mutating func chainHead() throws -> LogHead {
+    mutating func chainEnd() throws -> BatchPosition {
         try array(count: 3)
-        return LogHead(
+        return BatchPosition(
             member: try memberID(), number: try unsigned(), hash: Data(try data(count: 32)))
     }
 }

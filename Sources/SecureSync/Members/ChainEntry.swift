@@ -21,13 +21,13 @@ package struct ChainEntry: Equatable, Sendable {
         case add(Member, OwnKeys)
         /// Members are gone, their batches count up to these, and the group's snapshots go on from
         /// that one under the new key that the others get.
-        case remove([LogHead], EpochKeys, snapshot: SnapshotPin = .none)
+        case remove([BatchPosition], EpochKeys, snapshot: SnapshotPin = .none)
         /// A new key for all.
         case rotate(EpochKeys)
         /// The author goes; its last batch, and the newest snapshot.
-        case leave(LogHead, snapshot: SnapshotPin = .none)
+        case leave(BatchPosition, snapshot: SnapshotPin = .none)
         /// The author's file has a copy: the copy goes on as this member, after this batch.
-        case fork(Member, OwnKeys, after: LogHead)
+        case fork(Member, OwnKeys, after: BatchPosition)
         /// The members of another group go on in this one, the author first; the groups before it,
         /// the last one first.
         case succeed(formers: [Data], [Member], EpochKeys)

@@ -49,11 +49,11 @@ package struct GroupKeys: Sendable {
     var isReader: Bool { !mayWrite(member) }
 
     /// The last batch that counts of each member that is gone.
-    package var removed: [MemberID: LogHead] { state.removed }
+    package var removed: [MemberID: BatchPosition] { state.removed }
 
     /// Whether a batch counts for nobody, since its member was removed before.
-    func isLate(_ head: LogHead) -> Bool {
-        state.removed[head.member].map { $0.number < head.number } ?? false
+    func isLate(_ position: BatchPosition) -> Bool {
+        state.removed[position.member].map { $0.number < position.number } ?? false
     }
 
     /// The last entry of the chain, which this member's next batches and manifests name.

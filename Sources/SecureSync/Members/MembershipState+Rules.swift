@@ -17,22 +17,22 @@ extension MembershipState {
                 needsRotation = true
             }
             try add(member, own, by: author, entry)
-        case .fork(let member, let own, let head):
-            guard member.kind == .device, member.role == author.role, head.member == author.id
+        case .fork(let member, let own, let position):
+            guard member.kind == .device, member.role == author.role, position.member == author.id
             else { throw Refusal("a copy goes on from its own log, with the same role") }
             try add(member, own, by: author, entry, isFork: true)
-        case .remove(let heads, let keys, let snapshot):
-            let gone = Set(heads.map(\.member))
-            guard !heads.isEmpty, gone.count == heads.count, !gone.contains(author.id),
+        case .remove(let positions, let keys, let snapshot):
+            let gone = Set(positions.map(\.member))
+            guard !positions.isEmpty, gone.count == positions.count, !gone.contains(author.id),
                 gone.allSatisfy(isActive)
             else { throw Refusal("it removes one that is no other member") }
-            depart(heads, snapshot)
+            depart(positions, snapshot)
             try rotate(keys, by: author, entry)
             if snapshot.number > 0 { pins.append(Pin(snapshot: snapshot, epoch: epoch)) }
         case .rotate(let keys): try rotate(keys, by: author, entry)
-        case .leave(let head, let snapshot):
-            guard head.member == author.id else { throw Refusal("a member only leaves itself") }
-            depart([head], snapshot)
+        case .leave(let position, let snapshot):
+            guard position.member == author.id else { throw Refusal("a member only leaves itself") }
+            depart([position], snapshot)
             guard active.isEmpty || active.contains(where: { $0.role == .admin }) else {
                 throw Refusal("the last admin stays while others do; invite another one first")
             }
@@ -147,15 +147,15 @@ extension MembershipState {
             time: entry.time, isFork: isFork)
     }
 
-    private mutating func depart(_ heads: [LogHead], _ snapshot: SnapshotPin) {
-        let gone = Set(heads.map(\.member))
+    private mutating func depart(_ positions: [BatchPosition], _ snapshot: SnapshotPin) {
+        let gone = Set(positions.map(\.member))
         let remaining = Set(active(without: gone).map(\.id))
         let all = active.map(\.id)
         spent.formUnion(all.filter { !remaining.contains($0) && !gone.contains($0) })
         for member in all where !remaining.contains(member) { tree.remove(member) }
-        for head in heads {
-            lastSnapshots[head.member] = snapshot
-            removed[head.member] = head
+        for position in positions {
+            lastSnapshots[position.member] = snapshot
+            removed[position.member] = position
         }
     }
 

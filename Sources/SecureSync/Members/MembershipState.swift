@@ -36,7 +36,7 @@ package struct MembershipState: Equatable, Sendable {
     /// When each member has replaced its keys last, by its clock, in milliseconds since 1970.
     var renewals: [MemberID: UInt64] = [:]
     /// Those that are gone, and the last batch of each that counts.
-    package internal(set) var removed: [MemberID: LogHead] = [:]
+    package internal(set) var removed: [MemberID: BatchPosition] = [:]
     /// The newest snapshot when each that is gone went: what it has made since does not count.
     package internal(set) var lastSnapshots: [MemberID: SnapshotPin] = [:]
     /// The snapshots from which the group has gone on after removals, with the keys of later ones.

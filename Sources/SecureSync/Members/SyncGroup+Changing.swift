@@ -73,17 +73,17 @@ extension SyncGroup {
         return invitation
     }
 
-    /// Removes other members, whose batches count up to `heads`, and gives the rest a new key,
+    /// Removes other members, whose batches count up to `positions`, and gives the rest a new key,
     /// under which the snapshots after `snapshot` are.
-    package func remove(_ heads: [LogHead], snapshot: SnapshotPin = .none) async throws {
+    package func remove(_ positions: [BatchPosition], snapshot: SnapshotPin = .none) async throws {
         try await refresh()
         try await append { group in
-            let heads = heads.filter {
+            let positions = positions.filter {
                 group.state.member($0.member) == nil || group.state.isActive($0.member)
             }
-            guard !heads.isEmpty else { return nil }
+            guard !positions.isEmpty else { return nil }
             return .remove(
-                heads, try group.newKeys(without: heads.map(\.member)), snapshot: snapshot)
+                positions, try group.newKeys(without: positions.map(\.member)), snapshot: snapshot)
         }
     }
 
@@ -131,21 +131,21 @@ extension SyncGroup {
         }
     }
 
-    /// Ends this device's membership; its batches count up to `head`.
-    package func leave(_ head: LogHead, snapshot: SnapshotPin = .none) async throws {
+    /// Ends this device's membership; its batches count up to `position`.
+    package func leave(_ position: BatchPosition, snapshot: SnapshotPin = .none) async throws {
         try await refresh()
-        try await append { _ in .leave(head, snapshot: snapshot) }
+        try await append { _ in .leave(position, snapshot: snapshot) }
     }
 
     /// Adds the member that this file goes on as, after the batch of its log.
     ///
     /// - Parameters:
-    ///   - head: The last batch that the file has sent.
+    ///   - position: The last batch that the file has sent.
     ///   - snapshot: Not nil if the member that it was leaves: the newest snapshot.
     /// - Returns: The new member.
     /// - Throws: ``SyncError``; the errors of the key store.
     package func fork(
-        after head: LogHead, leaving snapshot: SnapshotPin? = nil
+        after position: BatchPosition, leaving snapshot: SnapshotPin? = nil
     ) async throws -> MemberID {
         try await refresh()
         let keys = MemberKeys.random()
@@ -158,9 +158,9 @@ extension SyncGroup {
             return .fork(
                 device,
                 try group.ownKeys(for: device.id, device.keys, role, by: group.ownRecord()),
-                after: head)
+                after: position)
         }
-        if let snapshot { try await append { _ in .leave(head, snapshot: snapshot) } }
+        if let snapshot { try await append { _ in .leave(position, snapshot: snapshot) } }
         (member, memberKeys) = (keys.id, keys)
         return keys.id
     }

@@ -8,18 +8,15 @@
 /// it and are kept.
 package struct StablePoint: Hashable, Sendable {
     /// The number of the last batch of each log that all members have applied.
-    package var heads: Heads
+    package var positions: VersionVector
     /// In milliseconds since 1970: timestamps up to it, its last millisecond included, are
     /// forgotten.
     package var time: UInt64
 
-    package init(heads: Heads = [:], time: UInt64 = 0) {
-        self.heads = heads
+    package init(positions: VersionVector = [:], time: UInt64 = 0) {
+        self.positions = positions
         self.time = time
     }
-
-    /// The numbers of batches, of each log the last; a log that is missing has none.
-    package typealias Heads = [MemberID: UInt64]
 
     /// Whether a timestamp says nothing any more: it counts as ``Timestamp/stable point``.
     package func covers(_ timestamp: Timestamp) -> Bool {
@@ -44,17 +41,5 @@ package struct StablePoint: Hashable, Sendable {
             change.columnGroups[index].known = change.columnGroups[index].known.map(reduced)
         }
         return change
-    }
-}
-
-extension StablePoint.Heads {
-    /// Whether all batches that `others` name are among these.
-    package func cover(_ others: StablePoint.Heads) -> Bool {
-        others.allSatisfy { member, number in self[member, default: 0] >= number }
-    }
-
-    /// The greater number of each log.
-    package func joined(with others: StablePoint.Heads) -> StablePoint.Heads {
-        merging(others) { Swift.max($0, $1) }
     }
 }

@@ -16,8 +16,8 @@ extension Declaration {
         to next: Declaration, by writer: MemberID, published: [MemberID: Published],
         lowerBound: (MemberID, UInt64) -> UInt64
     ) -> String? {
-        guard next.number > number, next.heads.cover(heads),
-            next.stablePoint.heads.cover(stablePoint.heads),
+        guard next.number > number, next.positions.cover(positions),
+            next.stablePoint.positions.cover(stablePoint.positions),
             next.stablePoint.time >= stablePoint.time
         else { return "it goes back" }
         if logs[writer] == nil {
@@ -27,13 +27,15 @@ extension Declaration {
                 ? nil : "it is more than the one before with one more log"
         }
         guard isOpen(writer) else { return "its writer's log is closed" }
-        let now = published.merging([writer: Published(heads: next.heads, adopted: number)]) {
+        let now = published.merging([writer: Published(positions: next.positions, adopted: number)])
+        {
             $1.joined(with: $0)
         }
         guard keepsLogs(in: next, writer, now) else { return "it opens or closes a log too early" }
         let highest = next.risenStablePoint(
             over: stablePoint, published: now, lowerBound: lowerBound)
-        guard highest.heads.cover(next.stablePoint.heads), next.stablePoint.time <= highest.time
+        guard highest.positions.cover(next.stablePoint.positions),
+            next.stablePoint.time <= highest.time
         else {
             return "its stable point is above what all members have applied"
         }
@@ -54,7 +56,7 @@ extension Declaration {
                     && later == Log(entered: log.entered, closing: next.number)
                 guard isKept || isClosing else { return false }
             } else {
-                guard let closing = log.closing, next.closed[member] == next.heads[member] ?? 0,
+                guard let closing = log.closing, next.closed[member] == next.positions[member] ?? 0,
                     isKnown(closing, published)
                 else { return false }
             }
@@ -72,6 +74,8 @@ extension Declaration {
 
 extension Declaration.Published {
     fileprivate func joined(with other: Declaration.Published) -> Declaration.Published {
-        .init(heads: heads.joined(with: other.heads), adopted: max(adopted, other.adopted))
+        .init(
+            positions: positions.joined(with: other.positions), adopted: max(adopted, other.adopted)
+        )
     }
 }

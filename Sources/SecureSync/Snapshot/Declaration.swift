@@ -10,19 +10,19 @@ package struct Declaration: Hashable, Sendable {
     /// What the snapshot contains.
     ///
     /// Never goes back from one snapshot to the next.
-    package var heads: StablePoint.Heads
+    package var positions: VersionVector
     package var stablePoint: StablePoint
-    /// The logs whose published heads hold the stable point.
+    /// The logs whose published positions hold the stable point.
     package var logs: [MemberID: Log]
     /// The last batch that counts of each log that is closed for ever.
-    package var closed: StablePoint.Heads
+    package var closed: VersionVector
 
     package init(
-        number: UInt64, heads: StablePoint.Heads, stablePoint: StablePoint, logs: [MemberID: Log],
-        closed: StablePoint.Heads
+        number: UInt64, positions: VersionVector, stablePoint: StablePoint, logs: [MemberID: Log],
+        closed: VersionVector
     ) {
         self.number = number
-        self.heads = heads
+        self.positions = positions
         self.stablePoint = stablePoint
         self.logs = logs
         self.closed = closed
@@ -43,20 +43,21 @@ package struct Declaration: Hashable, Sendable {
     /// What a member's last batch says that it knew.
     package struct Published: Hashable, Sendable {
         /// The member's own log included.
-        package var heads: StablePoint.Heads
+        package var positions: VersionVector
         /// The last snapshot that the member had adopted.
         package var adopted: UInt64
 
-        package init(heads: StablePoint.Heads, adopted: UInt64) {
-            self.heads = heads
+        package init(positions: VersionVector, adopted: UInt64) {
+            self.positions = positions
             self.adopted = adopted
         }
     }
 
     /// The first declaration of a group, by its founder.
-    package static func first(of founder: MemberID, heads: StablePoint.Heads = [:]) -> Declaration {
+    package static func first(of founder: MemberID, positions: VersionVector = [:]) -> Declaration {
         Declaration(
-            number: 1, heads: heads, stablePoint: StablePoint(), logs: [founder: Log(entered: 1)],
+            number: 1, positions: positions, stablePoint: StablePoint(),
+            logs: [founder: Log(entered: 1)],
             closed: [:])
     }
 }
@@ -68,27 +69,29 @@ extension Declaration {
     ///
     /// - Parameters:
     ///   - writer: Whose log is open here.
-    ///   - heads: All that the writer's rows contain; its own batches are in the store.
-    ///   - published: Of each member, what its last batch within `heads` says; nothing for who has
-    ///     sent none.
-    ///   - lowerBound: The time of a batch within `heads`, in milliseconds.
+    ///   - positions: All that the writer's rows contain; its own batches are in the store.
+    ///   - published: Of each member, what its last batch within `positions` says; nothing for who
+    ///     has sent none.
+    ///   - lowerBound: The time of a batch within `positions`, in milliseconds.
     ///   - silent: Members that are taken to be gone. Their logs hold the stable point until all
     ///     others have adopted the declaration, since some may still have applied more of them.
-    /// - Returns: The declaration; nil if `heads` lack something of this one.
+    /// - Returns: The declaration; nil if `positions` lack something of this one.
     package func next(
-        by writer: MemberID, heads: StablePoint.Heads, published: [MemberID: Published],
+        by writer: MemberID, positions: VersionVector, published: [MemberID: Published],
         lowerBound: (MemberID, UInt64) -> UInt64, silent: Set<MemberID> = []
     ) -> Declaration? {
-        guard isOpen(writer), heads.cover(self.heads) else { return nil }
-        let now = published.merging([writer: Published(heads: heads, adopted: number)]) { $1 }
+        guard isOpen(writer), positions.cover(self.positions) else { return nil }
+        let now = published.merging([writer: Published(positions: positions, adopted: number)]) {
+            $1
+        }
         var next = self
         next.number += 1
-        next.heads = heads
+        next.positions = positions
         for (member, log) in logs {
             guard let closing = log.closing else { continue }
             guard isKnown(closing, now) else { continue }
             next.logs[member] = nil
-            next.closed[member] = heads[member, default: 0]
+            next.closed[member] = positions[member, default: 0]
         }
         next.stablePoint = next.risenStablePoint(
             over: stablePoint, published: now, lowerBound: lowerBound)
@@ -103,18 +106,19 @@ extension Declaration {
         lowerBound: (MemberID, UInt64) -> UInt64
     ) -> StablePoint {
         var stablePoint = old
-        for (member, head) in heads {
+        for (member, position) in positions {
             // Who has sent nothing has what was in the stable point when it entered, and is not
             // known to have more.
-            let least = logs.keys.map { published[$0]?.heads[member, default: 0] ?? 0 }.min() ?? 0
-            let risen = max(old.heads[member, default: 0], min(least, head))
-            if risen > 0 { stablePoint.heads[member] = risen }
+            let least =
+                logs.keys.map { published[$0]?.positions[member, default: 0] ?? 0 }.min() ?? 0
+            let risen = max(old.positions[member, default: 0], min(least, position))
+            if risen > 0 { stablePoint.positions[member] = risen }
         }
         var time = UInt64.max
-        for member in Set(heads.keys).union(logs.keys) {
-            let number = stablePoint.heads[member, default: 0]
+        for member in Set(positions.keys).union(logs.keys) {
+            let number = stablePoint.positions[member, default: 0]
             // All of a closed log is known to all: it timestamps nothing any more.
-            if logs[member] == nil, number >= heads[member, default: 0] { continue }
+            if logs[member] == nil, number >= positions[member, default: 0] { continue }
             time = min(time, number == 0 ? old.time : lowerBound(member, number))
         }
         stablePoint.time = max(old.time, time == .max ? old.time : time)
@@ -143,24 +147,26 @@ extension Declaration {
         logs[member].map { $0.closing == nil } ?? false
     }
 
-    /// Whether a member with these heads may forget what the stable point covers.
+    /// Whether a member with these positions may forget what the stable point covers.
     ///
     /// It needs all of the snapshot, not only of the stable point: until then there may come
     /// batches that were written before their writers knew what is in the stable point.
-    package func canBeAdopted(with heads: StablePoint.Heads) -> Bool { heads.cover(self.heads) }
+    package func canBeAdopted(with positions: VersionVector) -> Bool {
+        positions.cover(self.positions)
+    }
 
     /// Whether a batch counts for a member that has adopted this declaration.
     ///
     /// - Parameters:
     ///   - number: The batch's.
     ///   - member: Whose log it is in.
-    ///   - named: The greatest number of that log in the heads of any batch that is next in an
+    ///   - named: The greatest number of that log in the positions of any batch that is next in an
     ///     *open* log; 0 if there is none. Others applied it while they could, so all do.
     /// - Returns: `.unknown` if a later snapshot has to be read first.
     package func verdict(on number: UInt64, of member: MemberID, named: UInt64 = 0) -> Verdict {
         if let log = logs[member] {
             guard log.closing != nil else { return .counts }
-            return number <= max(heads[member, default: 0], named) ? .counts : .invalid
+            return number <= max(positions[member, default: 0], named) ? .counts : .invalid
         }
         guard let last = closed[member] else { return .unknown }
         return number <= last ? .counts : .invalid
@@ -172,15 +178,15 @@ extension Declaration {
     ///
     /// - Parameters:
     ///   - member: The one that is back.
-    ///   - heads: All that it has applied.
+    ///   - positions: All that it has applied.
     ///   - isAvailable: Whether the store still has a batch.
     /// - Returns: What to do.
     package func returning(
-        _ member: MemberID, heads: StablePoint.Heads, isAvailable: (MemberID, UInt64) -> Bool
+        _ member: MemberID, positions: VersionVector, isAvailable: (MemberID, UInt64) -> Bool
     ) -> Return {
         guard isOpen(member) else { return .fork }
-        let isComplete = self.heads.allSatisfy { log, last in
-            let next = heads[log, default: 0] + 1
+        let isComplete = self.positions.allSatisfy { log, last in
+            let next = positions[log, default: 0] + 1
             return next > last || isAvailable(log, next)
         }
         return isComplete ? .readOn : .load

@@ -36,10 +36,10 @@ package struct SnapshotManifest: Equatable, Sendable {
         package var lowerBounds: [LowerBound]
         /// What the member has said to have applied of other logs; of `MemberID.none`, the last
         /// snapshot that it had adopted.
-        package var published: StablePoint.Heads
+        package var published: VersionVector
 
         package init(
-            hash: Data, heard: UInt64, lowerBounds: [LowerBound], published: StablePoint.Heads
+            hash: Data, heard: UInt64, lowerBounds: [LowerBound], published: VersionVector
         ) {
             self.hash = hash
             self.heard = heard
@@ -130,9 +130,9 @@ extension SnapshotManifest {
     private func write(_ member: MemberID, _ log: Log, to writer: inout CBORWriter) {
         writer.array(9)
         writer.data(member.bytes)
-        writer.unsigned(declaration.heads[member, default: 0])
+        writer.unsigned(declaration.positions[member, default: 0])
         writer.data(log.hash)
-        writer.unsigned(declaration.stablePoint.heads[member, default: 0])
+        writer.unsigned(declaration.stablePoint.positions[member, default: 0])
         if let open = declaration.logs[member] {
             writer.array(open.closing == nil ? 1 : 2)
             writer.unsigned(open.entered)
@@ -166,7 +166,7 @@ extension SnapshotManifest {
         let time = try reader.time()
         let schema = try reader.unsigned()
         var declaration = Declaration(
-            number: number, heads: [:], stablePoint: StablePoint(time: try reader.time()),
+            number: number, positions: [:], stablePoint: StablePoint(time: try reader.time()),
             logs: [:],
             closed: [:])
         var logs: [MemberID: Log] = [:]
@@ -194,15 +194,15 @@ extension SnapshotManifest {
     private static func log(
         of member: MemberID, _ reader: inout CBORReader, _ declaration: inout Declaration
     ) throws -> Log {
-        let head = try reader.number()
-        if head > 0 { declaration.heads[member] = head }
+        let position = try reader.number()
+        if position > 0 { declaration.positions[member] = position }
         let hash = Data(try reader.data(count: 32))
-        guard head == 0 || hash.contains(where: { $0 != 0 }) else {
+        guard position == 0 || hash.contains(where: { $0 != 0 }) else {
             throw CBORError("a log has a batch and no hash")
         }
         let stablePoint = try reader.number()
-        guard stablePoint <= head else { throw CBORError("the stable point is above a log") }
-        if stablePoint > 0 { declaration.stablePoint.heads[member] = stablePoint }
+        guard stablePoint <= position else { throw CBORError("the stable point is above a log") }
+        if stablePoint > 0 { declaration.stablePoint.positions[member] = stablePoint }
         if reader.nextMajor == 4 {
             let count = try reader.array(atMost: 2)
             guard count > 0 else { throw CBORError("a log that begins nowhere") }
@@ -217,18 +217,18 @@ extension SnapshotManifest {
         let lowerBounds = try (0..<(try reader.array(atMost: mostLogs))).map { _ in
             try reader.array(count: 2)
             let lowerBound = LowerBound(number: try reader.number(), time: try reader.time())
-            guard lowerBound.number > last, lowerBound.number <= head else {
+            guard lowerBound.number > last, lowerBound.number <= position else {
                 throw CBORError("lower bounds are not in their order")
             }
             last = lowerBound.number
             return lowerBound
         }
-        var published: StablePoint.Heads = [:]
+        var published: VersionVector = [:]
         var other = MemberID.none
         for _ in 0..<(try reader.array(atMost: mostLogs)) {
             try reader.array(count: 2)
             let member = try reader.member()
-            guard member > other else { throw CBORError("heads are not in their order") }
+            guard member > other else { throw CBORError("positions are not in their order") }
             other = member
             published[member] = try reader.number()
         }

@@ -72,7 +72,8 @@ package struct SnapshotPart {
                 waiting, longestRow: TransactionParts.longestWholeRow)
             {
                 let body = BatchBody(
-                    time: time, schema: schema, heads: [], changes: Array(changes), isLast: true)
+                    time: time, schema: schema, positions: [], changes: Array(changes), isLast: true
+                )
                 let place = SnapshotPart.place(
                     group, rows, part: rows.parts.count + 1, frame: frames)
                 let frame = try key.seal(

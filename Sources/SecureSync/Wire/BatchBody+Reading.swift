@@ -16,7 +16,7 @@ enum BatchLimits {
     static let names = 1 << 16
     /// Of all rows together, and of all shapes.
     static let values = 1 << 20
-    static let heads = 1 << 16
+    static let positions = 1 << 16
 }
 
 extension BatchBody {
@@ -33,7 +33,7 @@ extension BatchBody {
         let schema = try reader.unsigned()
         let isLast = try reader.bool()
         let hasLowerBound = try reader.bool()
-        let heads = try reader.items(atMost: BatchLimits.heads) { try $0.head() }
+        let positions = try reader.items(atMost: BatchLimits.positions) { try $0.position() }
         let names = try reader.items(atMost: BatchLimits.names) { ExactName(text: try $0.text()) }
         var listed = try Listing(names)
         let members = try reader.items(atMost: BatchLimits.names) { try $0.member() }
@@ -50,7 +50,7 @@ extension BatchBody {
         for _ in 0..<count { changes.append(try rows.read()) }
         try rows.expectEnd()
         self.init(
-            time: time, schema: schema, heads: heads, changes: changes, isLast: isLast,
+            time: time, schema: schema, positions: positions, changes: changes, isLast: isLast,
             hasLowerBound: hasLowerBound)
     }
 }
@@ -187,13 +187,14 @@ extension CBORReader {
         return items
     }
 
-    fileprivate mutating func head() throws -> LogHead {
+    fileprivate mutating func position() throws -> BatchPosition {
         try array(count: 3)
         let (member, number) = (try member(), try unsigned())
         // It is stored as an `Int64`, and every batch and snapshot has a number from 1.
         guard SyncNames.isValid(number) else { throw CBORError("a number is out of range") }
-        return LogHead(
-            member: member, number: number, hash: Data(try data(count: LogHead.shortHashCount)))
+        return BatchPosition(
+            member: member, number: number,
+            hash: Data(try data(count: BatchPosition.shortHashCount)))
     }
 
     fileprivate mutating func member() throws -> MemberID {

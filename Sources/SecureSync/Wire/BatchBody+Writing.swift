@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-// A body is CBOR: an array of the time, the schema, whether it is the last, whether it
-// hasLowerBound, the heads, the names of tables and columns, the members, the shapes, and the rows;
-// see Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which the rows
-// use them.
+// A body is CBOR: an array of the time, the schema, whether it is the last, whether its time is a
+// lower bound, the positions, the names of tables and columns, the members, the shapes, and the
+// rows; see Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which
+// the rows use them.
 
 extension BatchBody {
     /// The bytes of the body.
@@ -29,12 +29,12 @@ extension BatchBody {
         writer.unsigned(schema)
         writer.bool(isLast)
         writer.bool(hasLowerBound)
-        writer.array(heads.count)
-        for head in heads {
+        writer.array(positions.count)
+        for position in positions {
             writer.array(3)
-            writer.data(head.member.bytes)
-            writer.unsigned(head.number)
-            writer.data(head.hash)
+            writer.data(position.member.bytes)
+            writer.unsigned(position.number)
+            writer.data(position.hash)
         }
         writer.array(names.values.count)
         for name in names.values { writer.text(name.text) }

@@ -7,7 +7,7 @@ package struct BatchBody: Equatable, Sendable {
     /// How many migrations the writer's file has.
     package var schema: UInt64
     /// What the writer has applied of other logs since its batch before; the hashes have 16 bytes.
-    package var heads: [LogHead]
+    package var positions: [BatchPosition]
     package var changes: [RowChange]
     /// Whether this batch is the last one of its transaction: all of it is applied as one.
     package var isLast: Bool
@@ -26,20 +26,20 @@ package struct BatchBody: Equatable, Sendable {
     /// - Parameters:
     ///   - time: As ``time``; what is beyond all timestamps becomes the greatest one's.
     ///   - schema: As ``schema``.
-    ///   - heads: Hashes of 16 bytes or more, of which the first 16 are kept.
+    ///   - positions: Hashes of 16 bytes or more, of which the first 16 are kept.
     ///   - changes: At most what `TransactionParts.split` puts into one part.
     ///   - isLast: As ``isLast``.
     ///   - hasLowerBound: As ``hasLowerBound``.
     package init(
-        time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool,
-        hasLowerBound: Bool = true
+        time: UInt64, schema: UInt64, positions: [BatchPosition], changes: [RowChange],
+        isLast: Bool, hasLowerBound: Bool = true
     ) {
         self.time = min(time, Timestamp.greatestTime >> 16)
         self.schema = schema
-        self.heads = heads.map {
-            LogHead(
+        self.positions = positions.map {
+            BatchPosition(
                 member: $0.member, number: $0.number,
-                hash: Data($0.hash.prefix(LogHead.shortHashCount)))
+                hash: Data($0.hash.prefix(BatchPosition.shortHashCount)))
         }
         self.changes = changes
         self.isLast = isLast

@@ -17,15 +17,15 @@ package struct SealedEnvelope {
 
     /// - Throws: `CBORError`.
     package init(reading bytes: Data, _ kind: SealedKind) throws {
-        let head = [UInt8](bytes.prefix(Self.byteCount))
-        guard head.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
-        guard bytes.count > Self.byteCount + SealedObject.signatureCount, head[3] > 0,
-            let member = MemberID(head[20..<36])
+        let position = [UInt8](bytes.prefix(Self.byteCount))
+        guard position.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
+        guard bytes.count > Self.byteCount + SealedObject.signatureCount, position[3] > 0,
+            let member = MemberID(position[20..<36])
         else { throw CBORError("it ends too early") }
         guard bytes.count <= SealedObject.longest else { throw CBORError("it is too large") }
-        number = head[36..<44].reduce(0) { $0 << 8 | UInt64($1) }
+        number = position[36..<44].reduce(0) { $0 << 8 | UInt64($1) }
         guard SyncNames.isValid(number) else { throw CBORError("its number is out of range") }
-        (version, group, self.member) = (head[3], Data(head[4..<20]), member)
+        (version, group, self.member) = (position[3], Data(position[4..<20]), member)
         (self.kind, self.bytes) = (kind, bytes)
     }
 

@@ -32,11 +32,11 @@ package struct SealedObject: Equatable, Sendable {
         _ content: [UInt8], _ header: BatchHeader, key: DataEncryptionKey,
         sign: (Data) throws -> Data
     ) throws -> SealedObject {
-        let head = header.bytes
+        let position = header.bytes
         let sealed = try key.seal(
             Data(Padding.padded(content)), table: header.kind.label, column: "body",
-            row: row(head))
-        let bytes = head + sealed
+            row: row(position))
+        let bytes = position + sealed
         let signature = try sign(SealedEnvelope.message(bytes, header.kind))
         return SealedObject(header: header, bytes: bytes + signature)
     }

@@ -198,8 +198,8 @@ package struct TransactionAssembly {
 
     /// Adds the next batch of a log.
     ///
-    /// - Returns: The whole transaction, with the heads of all its parts and the time of the last,
-    ///   if this was its last.
+    /// - Returns: The whole transaction, with the positions of all its parts and the time of the
+    ///   last, if this was its last.
     /// - Throws: `CBORError` if it is longer than anybody's.
     package mutating func add(_ body: BatchBody) throws -> BatchBody? {
         size += TransactionParts.memory(of: body.changes)
@@ -215,7 +215,7 @@ package struct TransactionAssembly {
         }
         // Otherwise appending would copy what there is, for each part.
         begun = nil
-        whole.heads += body.heads
+        whole.positions += body.positions
         whole.changes += body.changes
         (whole.time, whole.schema) = (body.time, body.schema)
         (whole.isLast, whole.hasLowerBound) = (body.isLast, body.hasLowerBound)

@@ -99,7 +99,7 @@ struct TimestampingTests {
         try file.run("UPDATE note SET a = 2")
         let changes = try file.timestamped()
         try check(only(changes).greatestTimestamp.time, equals: Timestamp.greatestTime)
-        let body = BatchBody(time: 1, schema: 0, heads: [], changes: changes, isLast: true)
+        let body = BatchBody(time: 1, schema: 0, positions: [], changes: changes, isLast: true)
         try check(BatchBody(decoding: body.encoded()), equals: body)
     }
 

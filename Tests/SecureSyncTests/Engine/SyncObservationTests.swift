@@ -26,7 +26,7 @@ struct SyncObservationTests {
             try $0.executeStatements("INSERT INTO note VALUES ('a', 'milk')")
         }
         await check(changes.next()?.tables.keys.sorted(), equals: ["note"])
-        // Timestamps, sealed batches and heads.
+        // Timestamps, sealed batches and positions.
         try await world.settle()
         try await phone.database.write {
             try $0.executeStatements("UPDATE note SET text = 'cream'")

@@ -22,12 +22,14 @@ struct ChainForgeryTests {
         try chain.append(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: once)
         try chain.append(
             .fork(
-                try TestChain.record(copy), TestChain.adminsOwn, after: TestChain.head(phone.id)),
+                try TestChain.record(copy), TestChain.adminsOwn, after: TestChain.position(phone.id)
+            ),
             by: phone)
         try chain.append(.rotate(chain.epoch()), by: phone)
-        try chain.append(.leave(TestChain.head(copy.id)), by: copy)
+        try chain.append(.leave(TestChain.position(copy.id)), by: copy)
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+            .remove([TestChain.position(phone.id)], chain.epoch(without: [phone.id])),
+            by: chain.founder
         )
         // Something that every one of the entries before is followed by.
         try chain.append(.rotate(chain.epoch()), by: chain.founder)
@@ -99,7 +101,8 @@ struct ChainForgeryTests {
         var chain = try TestChain()
         let phone = try chain.add()
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+            .remove([TestChain.position(phone.id)], chain.epoch(without: [phone.id])),
+            by: chain.founder
         )
         let before = chain.state
         try chain.state.follow(

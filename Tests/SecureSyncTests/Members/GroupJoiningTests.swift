@@ -71,7 +71,7 @@ struct GroupJoiningTests {
         _ = try await GroupDevice.joining(code, "b", store)
         try await phone.group.refresh()
         let recovery = try await require(phone.group.state.active.first { $0.kind == .recovery })
-        try await phone.group.remove([TestChain.head(recovery.id)])
+        try await phone.group.remove([TestChain.position(recovery.id)])
         await #expect(throws: SyncError.self) { try await GroupDevice.joining(code, "c", store) }
         await check(phone.group.state.devices.count, equals: 3)
     }
@@ -111,7 +111,7 @@ struct GroupJoiningTests {
         )
         let first = try await SyncGroup.join(
             code, in: store, keyStore: keyStore, deviceName: "laptop")
-        try await phone.group.remove([TestChain.head(await first.member)])
+        try await phone.group.remove([TestChain.position(await first.member)])
         let again = try await GroupDevice.joining(code, "laptop", store, keyStore: keyStore)
         await check(again.member != first.member)
         _ = try await again.group.keys()

@@ -15,7 +15,7 @@ struct GroupRemovalTests {
         try await phone.group.refresh()
         let before = try await phone.sealed("before")
         try await check(laptop.opened(before), equals: "before")
-        try await phone.group.remove([TestChain.head(await laptop.member)])
+        try await phone.group.remove([TestChain.position(await laptop.member)])
         let after = try await phone.sealed("after")
         check(after.0, equals: 2)
 
@@ -49,11 +49,12 @@ struct GroupRemovalTests {
             $0 = { _ in
                 store.beforeCreate.withLock { $0 = nil }
                 try await laptop.group.remove([
-                    LogHead(member: gone, number: 3, hash: Data(count: 32))
+                    BatchPosition(member: gone, number: 3, hash: Data(count: 32))
                 ])
             }
         }
-        try await phone.group.remove([LogHead(member: gone, number: 5, hash: Data(count: 32))])
+        try await phone.group.remove([BatchPosition(member: gone, number: 5, hash: Data(count: 32))]
+        )
         try await laptop.group.refresh()
         await check(phone.group.state, equals: laptop.group.state)
         // The prefix of the one that was faster, on every member alike.
@@ -67,7 +68,7 @@ struct GroupRemovalTests {
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.refresh()
         let (first, second) = (
-            TestChain.head(await laptop.member), TestChain.head(await phone.member)
+            TestChain.position(await laptop.member), TestChain.position(await phone.member)
         )
         store.beforeCreate.withLock {
             $0 = { _ in
@@ -131,7 +132,7 @@ struct GroupRemovalTests {
         store.set(
             SyncNames.chainEntry(group: phone.group.id, number: entry.number),
             try entry.signed(by: own))
-        try await phone.group.remove([TestChain.head(own.id)])
+        try await phone.group.remove([TestChain.position(own.id)])
         await check(phone.group.state.isActive(record.id))
         try await check(phone.group.keys().currentEpoch, equals: 2)
     }

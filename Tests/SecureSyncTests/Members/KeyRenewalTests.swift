@@ -101,7 +101,7 @@ struct KeyRenewalTests {
         try await phone.group.rotate()
         try await laptop.group.refresh()
         await #expect(throws: SyncError.keysReplaced) { try await laptop.group.currentKey() }
-        try await phone.group.remove([TestChain.head(await laptop.member)])
+        try await phone.group.remove([TestChain.position(await laptop.member)])
         try await thief.refresh()
         await #expect(throws: SyncError.notAMember) { try await thief.keys() }
     }

@@ -39,7 +39,7 @@ struct KeyTreeTests {
             case 5..<7 where !members.isEmpty:
                 let gone = members.remove(at: Int.random(in: members.indices, using: &random))
                 old.append(try await keys(of: gone))
-                try await founder.group.remove([TestChain.head(await gone.member)])
+                try await founder.group.remove([TestChain.position(await gone.member)])
             case 7..<9:
                 let device = members.randomElement(using: &random) ?? founder
                 old.append(try await keys(of: device))

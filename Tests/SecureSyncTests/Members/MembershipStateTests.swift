@@ -17,11 +17,12 @@ struct MembershipStateTests {
         try chain.append(
             .fork(
                 try TestChain.record(copy, .device, .writer), TestChain.own,
-                after: TestChain.head(laptop.id)), by: laptop)
+                after: TestChain.position(laptop.id)), by: laptop)
         try chain.append(.rotate(chain.epoch()), by: phone)
         try chain.append(
-            .remove([TestChain.head(laptop.id, 5)], chain.epoch(without: [laptop.id])), by: phone)
-        try chain.append(.leave(TestChain.head(phone.id)), by: phone)
+            .remove([TestChain.position(laptop.id, 5)], chain.epoch(without: [laptop.id])),
+            by: phone)
+        try chain.append(.leave(TestChain.position(phone.id)), by: phone)
 
         for bytes in chain.objects {
             try check(ChainEntry(reading: bytes).content(), equals: bytes.dropLast(64))
@@ -29,7 +30,7 @@ struct MembershipStateTests {
         let state = chain.state
         check(state.active.map(\.id), equals: [chain.founder.id, guest.id, copy.id])
         check(state.everyone.count, equals: 6)
-        check(state.removed[laptop.id], equals: TestChain.head(laptop.id, 5))
+        check(state.removed[laptop.id], equals: TestChain.position(laptop.id, 5))
         check(state.epoch, equals: 3)
         check(state.needsRotation)
         check(state.origin(of: copy.id)?.author, equals: laptop.id)
@@ -128,10 +129,11 @@ struct MembershipStateTests {
         try check(
             chain.refusal(
                 .remove(
-                    [TestChain.head(chain.founder.id)], chain.epoch(without: [chain.founder.id])),
+                    [TestChain.position(chain.founder.id)], chain.epoch(without: [chain.founder.id])
+                ),
                 by: writer), equals: rule)
         try check(chain.refusal(.rotate(chain.epoch()), by: writer), equals: rule)
-        try check(chain.refusal(.leave(TestChain.head(writer.id)), by: writer) == nil)
+        try check(chain.refusal(.leave(TestChain.position(writer.id)), by: writer) == nil)
     }
 
     @Test func `a reader replaces its own keys, leaves, and does nothing else`() throws {
@@ -143,12 +145,12 @@ struct MembershipStateTests {
         try check(chain.refusal(.rotate(chain.epoch()), by: reader), equals: byAdmin)
         try check(
             chain.refusal(
-                .fork(record, TestChain.own, after: TestChain.head(reader.id)), by: reader),
+                .fork(record, TestChain.own, after: TestChain.position(reader.id)), by: reader),
             equals: "a reader has no log that a copy could go on from")
         let keys = try reader.renewed().publicKeys
         try check(
             chain.refusal(.update(keys, TestChain.own, asksForKey: false), by: reader) == nil)
-        try check(chain.refusal(.leave(TestChain.head(reader.id)), by: reader) == nil)
+        try check(chain.refusal(.leave(TestChain.position(reader.id)), by: reader) == nil)
     }
 
     @Test(arguments: [ChainEntry.Kind.invitation, .recovery])
@@ -164,11 +166,12 @@ struct MembershipStateTests {
         try check(adding(.recovery, .writer), equals: rule)
         try check(adding(.device, .writer) == nil)
         try check(chain.refusal(.rotate(chain.epoch()), by: guest), equals: rule)
-        try check(chain.refusal(.leave(TestChain.head(guest.id)), by: guest), equals: rule)
+        try check(chain.refusal(.leave(TestChain.position(guest.id)), by: guest), equals: rule)
         try check(
             chain.refusal(
                 .remove(
-                    [TestChain.head(chain.founder.id)], chain.epoch(without: [chain.founder.id])),
+                    [TestChain.position(chain.founder.id)], chain.epoch(without: [chain.founder.id])
+                ),
                 by: guest), equals: rule)
     }
 
@@ -217,7 +220,8 @@ struct MembershipStateTests {
         try check(refusal { $0.sealedName = Data(count: 401) }, equals: "a name is too long")
 
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+            .remove([TestChain.position(phone.id)], chain.epoch(without: [phone.id])),
+            by: chain.founder
         )
         try check(refusal { $0.id = phone.id }, equals: "the member was added before")
     }
@@ -286,7 +290,7 @@ struct MembershipStateTests {
             try chain.refusal(
                 .fork(
                     try TestChain.record(new, kind, role), TestChain.own(role),
-                    after: TestChain.head(log)),
+                    after: TestChain.position(log)),
                 by: phone)
         }
         try check(forking(.device, .writer, phone.id) == nil)
@@ -301,7 +305,7 @@ struct MembershipStateTests {
         func removing(
             _ member: MemberID, _ epoch: ChainEntry.EpochKeys, by author: MemberKeys
         ) throws -> String? {
-            try chain.refusal(.remove([TestChain.head(member)], epoch), by: author)
+            try chain.refusal(.remove([TestChain.position(member)], epoch), by: author)
         }
         let other = "it removes one that is no other member"
         let epoch = chain.epoch(without: [phone.id])
@@ -326,12 +330,14 @@ struct MembershipStateTests {
             later.previousNumber = number
             try check(removing(phone.id, later, by: laptop), equals: next)
         }
-        let phoneAlone = TestChain.head(phone.id)
-        for heads in [[], [phoneAlone, phoneAlone], [phoneAlone, TestChain.head(laptop.id)]] {
-            try check(chain.refusal(.remove(heads, epoch), by: laptop), equals: other)
+        let phoneAlone = TestChain.position(phone.id)
+        for positions in [
+            [], [phoneAlone, phoneAlone], [phoneAlone, TestChain.position(laptop.id)],
+        ] {
+            try check(chain.refusal(.remove(positions, epoch), by: laptop), equals: other)
         }
 
-        try chain.append(.remove([TestChain.head(phone.id)], epoch), by: laptop)
+        try chain.append(.remove([TestChain.position(phone.id)], epoch), by: laptop)
         try check(removing(phone.id, chain.epoch(), by: laptop), equals: other)
         try check(
             chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
@@ -344,7 +350,8 @@ struct MembershipStateTests {
         try chain.append(
             .add(try TestChain.record(known, .recovery), TestChain.adminsOwn), by: phone)
         try chain.append(
-            .remove([TestChain.head(phone.id)], chain.epoch(without: [phone.id])), by: chain.founder
+            .remove([TestChain.position(phone.id)], chain.epoch(without: [phone.id])),
+            by: chain.founder
         )
         func joining(_ guest: MemberKeys) throws -> String? {
             try chain.refusal(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: guest)
@@ -358,7 +365,7 @@ struct MembershipStateTests {
         let gone = [try chain.add(), try chain.add(), try chain.add(.recovery)]
         let rest = try chain.add()
         let epoch = chain.epoch(without: gone.map(\.id))
-        try chain.append(.remove(gone.map { TestChain.head($0.id) }, epoch), by: rest)
+        try chain.append(.remove(gone.map { TestChain.position($0.id) }, epoch), by: rest)
         check(Set(chain.state.active.map(\.id)), equals: [chain.founder.id, rest.id])
         check(chain.state.epoch, equals: 2)
     }
@@ -374,14 +381,15 @@ struct MembershipStateTests {
         func fork(_ new: MemberKeys, of keys: MemberKeys) throws {
             try chain.append(
                 .fork(
-                    try TestChain.record(new), TestChain.adminsOwn, after: TestChain.head(keys.id)),
+                    try TestChain.record(new), TestChain.adminsOwn,
+                    after: TestChain.position(keys.id)),
                 by: keys)
         }
         try fork(first, of: phone)
         try fork(second, of: first)
         try chain.append(.add(try TestChain.record(other), TestChain.adminsOwn), by: phone)
         check(chain.state.forks(of: phone.id), equals: [first.id, second.id])
-        try chain.append(.leave(TestChain.head(first.id)), by: first)
+        try chain.append(.leave(TestChain.position(first.id)), by: first)
         check(chain.state.forks(of: phone.id), equals: [second.id])
         check(chain.state.forks(of: other.id), equals: [])
     }
@@ -418,7 +426,7 @@ struct MembershipStateTests {
         var chain = try TestChain()
         let (phone, laptop) = (try chain.add(), MemberKeys.random())
         try chain.append(.add(try TestChain.record(laptop), TestChain.adminsOwn), by: phone)
-        try chain.append(.leave(TestChain.head(phone.id)), by: phone)
+        try chain.append(.leave(TestChain.position(phone.id)), by: phone)
         check(chain.state.isActive(laptop.id))
         check(chain.state.origin(of: laptop.id)?.author, equals: phone.id)
     }
@@ -426,16 +434,16 @@ struct MembershipStateTests {
     @Test func `a member leaves only itself, and the last admin stays`() throws {
         var chain = try TestChain()
         try check(
-            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder) == nil)
+            chain.refusal(.leave(TestChain.position(chain.founder.id)), by: chain.founder) == nil)
         let writer = try chain.add(.device, .writer)
         try check(
-            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: writer),
+            chain.refusal(.leave(TestChain.position(chain.founder.id)), by: writer),
             equals: "a member only leaves itself")
         try check(
-            chain.refusal(.leave(TestChain.head(chain.founder.id)), by: chain.founder),
+            chain.refusal(.leave(TestChain.position(chain.founder.id)), by: chain.founder),
             equals: "the last admin stays while others do; invite another one first")
         try chain.add()
-        try chain.append(.leave(TestChain.head(chain.founder.id)), by: chain.founder)
+        try chain.append(.leave(TestChain.position(chain.founder.id)), by: chain.founder)
         check(chain.state.needsRotation)
     }
 
@@ -457,7 +465,7 @@ struct MembershipStateTests {
             equals: "a group has at most 1024 members and open invitations")
         let gone = chain.state.active[5].id
         try chain.append(
-            .remove([TestChain.head(gone)], chain.epoch(without: [gone])), by: chain.founder)
+            .remove([TestChain.position(gone)], chain.epoch(without: [gone])), by: chain.founder)
         try check(
             chain.refusal(.add(try TestChain.record(new), TestChain.adminsOwn), by: chain.founder)
                 == nil)

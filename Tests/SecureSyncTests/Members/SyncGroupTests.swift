@@ -16,7 +16,7 @@ struct SyncGroupTests {
         let old = await phone.member
         let copy = try SyncGroup(
             resuming: await phone.group.entries, as: old, in: store, keyStore: phone.keyStore)
-        let new = try await copy.fork(after: TestChain.head(old))
+        let new = try await copy.fork(after: TestChain.position(old))
         check(new != old)
         try await phone.group.refresh()
         try await check(phone.group.name(of: new), equals: "Anna's phone")
@@ -51,7 +51,7 @@ struct SyncGroupTests {
         let phone = try await GroupDevice.founder(store)
         let laptop = try await phone.inviting("laptop", store)
         try await phone.group.rotateIfNeeded()
-        try await laptop.group.leave(TestChain.head(await laptop.member))
+        try await laptop.group.leave(TestChain.position(await laptop.member))
         await #expect(throws: SyncError.notAMember) { try await laptop.group.keys() }
         try await phone.group.refresh()
         try await phone.group.rotateIfNeeded()

@@ -105,8 +105,8 @@ struct TestChain {
         return keys
     }
 
-    static func head(_ member: MemberID, _ number: UInt64 = 7) -> LogHead {
-        LogHead(member: member, number: number, hash: Data(repeating: 9, count: 32))
+    static func position(_ member: MemberID, _ number: UInt64 = 7) -> BatchPosition {
+        BatchPosition(member: member, number: number, hash: Data(repeating: 9, count: 32))
     }
 
     /// Why an entry is refused; nil if it is not.

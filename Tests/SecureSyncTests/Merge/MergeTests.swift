@@ -235,7 +235,8 @@ struct MergeTests {
             try file.write {
                 try file.capture.forget(
                     through: StablePoint(
-                        heads: [incarnation.member: 1], time: incarnation.time >> 16), in: file.db)
+                        positions: [incarnation.member: 1], time: incarnation.time >> 16),
+                    in: file.db)
             }
         }
         try pair.second.run(write)

@@ -11,8 +11,8 @@ struct SnapshotManifestTests {
         return SnapshotManifest(
             time: BatchSamples.time, schema: 3,
             declaration: Declaration(
-                number: 9, heads: [members[0]: 5, members[1]: 2],
-                stablePoint: StablePoint(heads: [members[0]: 4], time: 1000),
+                number: 9, positions: [members[0]: 5, members[1]: 2],
+                stablePoint: StablePoint(positions: [members[0]: 4], time: 1000),
                 logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
@@ -66,7 +66,7 @@ struct SnapshotManifestTests {
         let new = try require(MemberID(Array(repeating: 9, count: 16)))
         let next = try require(manifest.entering(new, at: 5))
         check(next.declaration.number, equals: 10)
-        check(next.declaration.heads, equals: manifest.declaration.heads)
+        check(next.declaration.positions, equals: manifest.declaration.positions)
         check(next.rows, equals: manifest.rows)
         check(next.entering(new, at: 6) == nil)
         check(manifest.entering(members[1], at: 5) == nil)

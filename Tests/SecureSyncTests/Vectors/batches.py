@@ -106,9 +106,9 @@ def body(b):
         [number(names, table), count, *([number(names, c) for c in columns] for columns in columnGroups)]
         for table, count, *columnGroups in shapes
     ]
-    heads = [[bytes.fromhex(m), n, bytes.fromhex(h)] for m, n, h in b["heads"]]
+    positions = [[bytes.fromhex(m), n, bytes.fromhex(h)] for m, n, h in b["positions"]]
     return cbor2.dumps(
-        [b["time"], b["schema"], b["isLast"], b["hasLowerBound"], heads, names, members, forms, rows],
+        [b["time"], b["schema"], b["isLast"], b["hasLowerBound"], positions, names, members, forms, rows],
         canonical=True)
 
 
@@ -119,28 +119,28 @@ def header(v):
 
 
 def batch(v, signing):
-    head, content = header(v), bytes.fromhex(v["encoded"]) + b"\x80"
+    clear, content = header(v), bytes.fromhex(v["encoded"]) + b"\x80"
     content += bytes(padded_size(len(content)) - len(content))
-    nonce = hashlib.shake_256(head).digest(24)
+    nonce = hashlib.shake_256(clear).digest(24)
     sealed = b"\1" + nonce + message_key(bytes.fromhex(v["key"]), nonce).encrypt(
-        nonce[12:], content, context(v["epoch"], head))
-    return head + sealed + signing.sign(PLACE.encode() + hashlib.sha256(head + sealed).digest())
+        nonce[12:], content, context(v["epoch"], clear))
+    return clear + sealed + signing.sign(PLACE.encode() + hashlib.sha256(clear + sealed).digest())
 
 
 def read(v):
     data = bytes.fromhex(v["batch"])
-    head, sealed, signature = data[:124], data[124:-64], data[-64:]
+    clear, sealed, signature = data[:124], data[124:-64], data[-64:]
     signer = Ed25519PublicKey.from_public_bytes(bytes.fromhex(v["signer"]))
-    signer.verify(signature, PLACE.encode() + hashlib.sha256(head + sealed).digest())
-    number, epoch = struct.unpack(">QQ", head[36:52])
-    assert head[:4] == b"SSB\1" and sealed[0] == 1
+    signer.verify(signature, PLACE.encode() + hashlib.sha256(clear + sealed).digest())
+    number, epoch = struct.unpack(">QQ", clear[36:52])
+    assert clear[:4] == b"SSB\1" and sealed[0] == 1
     content = message_key(bytes.fromhex(v["key"]), sealed[1:25]).decrypt(
-        sealed[13:25], sealed[25:], context(epoch, head))
+        sealed[13:25], sealed[25:], context(epoch, clear))
     encoded = content.rstrip(b"\0")
     assert encoded[-1] == 0x80 and padded_size(len(encoded)) == len(content)
     encoded = encoded[:-1]
     stream = io.BytesIO(encoded)
-    time, schema, last, hasLowerBound, heads, names, members, shapes, rows = cbor2.load(stream)
+    time, schema, last, hasLowerBound, positions, names, members, shapes, rows = cbor2.load(stream)
     assert stream.read() == b""
 
     def timestamp(item, like):
@@ -167,11 +167,11 @@ def read(v):
         assert not rest
         changes.append(change)
     return dict(
-        group=head[4:20].hex(), member=head[20:36].hex(), number=number, epoch=epoch,
-        previous=head[52:84].hex(), chain=[struct.unpack(">Q", head[84:92])[0], head[92:].hex()],
+        group=clear[4:20].hex(), member=clear[20:36].hex(), number=number, epoch=epoch,
+        previous=clear[52:84].hex(), chain=[struct.unpack(">Q", clear[84:92])[0], clear[92:].hex()],
         encoded=encoded.hex(), time=time, schema=schema, isLast=last,
         hasLowerBound=hasLowerBound,
-        heads=[[m.hex(), n, h.hex()] for m, n, h in heads], changes=changes)
+        positions=[[m.hex(), n, h.hex()] for m, n, h in positions], changes=changes)
 
 
 def vectors():
@@ -208,12 +208,12 @@ def vectors():
         columnGroups=[dict(columns=[f"c{i}"], values=[v], timestamp=[base, 0, writers[0]], known=None)
                    for i, v in enumerate(values)])
     bodies = [
-        dict(time=0, schema=0, isLast=True, hasLowerBound=False, heads=[], changes=[]),
+        dict(time=0, schema=0, isLast=True, hasLowerBound=False, positions=[], changes=[]),
         dict(time=base, schema=3, isLast=True, hasLowerBound=True,
-             heads=[[writers[1], 7, some("head", 16)], [writers[2], 2**63 - 1, "00" * 16]], changes=[all_values]),
+             positions=[[writers[1], 7, some("head", 16)], [writers[2], 2**63 - 1, "00" * 16]], changes=[all_values]),
     ]
     for index in range(10):
-        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, hasLowerBound=index % 2 == 0, heads=[],
+        bodies.append(dict(time=base, schema=index, isLast=index % 3 != 0, hasLowerBound=index % 2 == 0, positions=[],
                            changes=[change() for _ in range(index * 2)]))
     previous = "00" * 32
     for index, b in enumerate(bodies):

@@ -12,9 +12,9 @@ struct BatchBodyTests {
     @Test func `a body is read as it was written`() throws {
         var written = body(BatchSamples.rows)
         (written.isLast, written.hasLowerBound) = (false, false)
-        written.heads = [
-            LogHead(member: BatchSamples.members[1], number: 7, hash: Data(1...16)),
-            LogHead(
+        written.positions = [
+            BatchPosition(member: BatchSamples.members[1], number: 7, hash: Data(1...16)),
+            BatchPosition(
                 member: BatchSamples.members[2], number: UInt64(Int64.max), hash: Data(2...17)),
         ]
         try check(BatchBody(decoding: written.encoded()), equals: written)
@@ -52,21 +52,22 @@ struct BatchBodyTests {
         }
     }
 
-    @Test func `heads keep sixteen bytes of a hash`() {
-        let head = LogHead(member: BatchSamples.members[1], number: 1, hash: Data(1...32))
-        let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
-        check(body.heads.map(\.hash), equals: [Data(1...16)])
+    @Test func `positions keep sixteen bytes of a hash`() {
+        let position = BatchPosition(member: BatchSamples.members[1], number: 1, hash: Data(1...32))
+        let body = BatchBody(time: 0, schema: 0, positions: [position], changes: [], isLast: true)
+        check(body.positions.map(\.hash), equals: [Data(1...16)])
     }
 
     @Test(arguments: [0, 1 << 63, UInt64.max])
-    func `a head with a number that no batch has is refused`(_ number: UInt64) {
-        let head = LogHead(member: BatchSamples.members[1], number: number, hash: Data(1...16))
-        let body = BatchBody(time: 0, schema: 0, heads: [head], changes: [], isLast: true)
+    func `a position with a number that no batch has is refused`(_ number: UInt64) {
+        let position = BatchPosition(
+            member: BatchSamples.members[1], number: number, hash: Data(1...16))
+        let body = BatchBody(time: 0, schema: 0, positions: [position], changes: [], isLast: true)
         #expect(throws: CBORError.self) { try BatchBody(decoding: body.encoded()) }
     }
 
     @Test func `a time beyond all timestamps is written as the last one`() throws {
-        let body = BatchBody(time: .max, schema: 0, heads: [], changes: [], isLast: true)
+        let body = BatchBody(time: .max, schema: 0, positions: [], changes: [], isLast: true)
         try check(BatchBody(decoding: body.encoded()).time, equals: (1 << 47) - 1)
     }
 

@@ -27,7 +27,7 @@ enum BatchSamples {
     }
 
     static func body(_ changes: [RowChange], isLast: Bool = true) -> BatchBody {
-        BatchBody(time: time, schema: 3, heads: [], changes: changes, isLast: isLast)
+        BatchBody(time: time, schema: 3, positions: [], changes: changes, isLast: isLast)
     }
 
     /// A new row of a table `note` with a key of 16 bytes.

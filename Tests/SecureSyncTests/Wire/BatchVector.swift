@@ -15,7 +15,7 @@ struct BatchVector: Codable {
     var schema: UInt64
     var isLast: Bool
     var hasLowerBound: Bool
-    var heads: [Head]
+    var positions: [KnownPosition]
     var changes: [Change]
     /// The body's CBOR.
     var encoded: String
@@ -26,7 +26,7 @@ struct BatchVector: Codable {
 
     private enum CodingKeys: String, CodingKey {
         case group, member, number, epoch, previous, chain, time, schema, isLast, hasLowerBound,
-            heads,
+            positions,
             changes, encoded
         case key
         case signerKey = "signer"
@@ -109,7 +109,7 @@ struct BatchVector: Codable {
     }
 
     /// Member, number and hash.
-    struct Head: Codable {
+    struct KnownPosition: Codable {
         var member: String
         var number: UInt64
         var hash: String
@@ -145,8 +145,8 @@ extension BatchVector {
     func body() throws -> BatchBody {
         BatchBody(
             time: time, schema: schema,
-            heads: try heads.map {
-                LogHead(
+            positions: try positions.map {
+                BatchPosition(
                     member: try Hex.member($0.member), number: $0.number,
                     hash: Data(try Hex.bytes($0.hash)))
             }, changes: try changes.map { try $0.change() }, isLast: isLast,

@@ -102,8 +102,8 @@ struct TransactionPartsTests {
                 body.time += UInt64(index)
                 body.schema = UInt64(round)
                 if index == 0 {
-                    body.heads = [
-                        LogHead(member: BatchSamples.members[1], number: 4, hash: Data(1...8))
+                    body.positions = [
+                        BatchPosition(member: BatchSamples.members[1], number: 4, hash: Data(1...8))
                     ]
                 }
                 let whole = try assembly.add(body)
@@ -113,7 +113,7 @@ struct TransactionPartsTests {
                     continue
                 }
                 check(whole?.changes, equals: rows)
-                check(whole?.heads.map(\.number), equals: [4])
+                check(whole?.positions.map(\.number), equals: [4])
                 check(whole?.time, equals: body.time)
                 check(whole?.schema, equals: UInt64(round))
                 check(whole?.isLast, equals: true)

@@ -30,7 +30,7 @@ class Change:
 @dataclass
 class Body:
     time: int
-    heads: list
+    positions: list
     changes: list
     schema: int = 0
     last: bool = True
@@ -69,13 +69,13 @@ class Body:
             [number(names, table), count, *([number(names, c) for c in columns] for columns in column_groups)]
             for table, count, *column_groups in shapes
         ]
-        return encode([self.time, self.schema, self.last, self.has_lower_bound, self.heads, names, members, forms, rows])
+        return encode([self.time, self.schema, self.last, self.has_lower_bound, self.positions, names, members, forms, rows])
 
     @classmethod
     def decoded(cls, data):
         items = decode(data)
         require(isinstance(items, list) and len(items) == 9, "no body")
-        time, schema, last, has_lower_bound, heads, names, members, shapes, rows = items
+        time, schema, last, has_lower_bound, positions, names, members, shapes, rows = items
 
         def timestamp(item, like):
             if item is None or item is True:
@@ -99,6 +99,6 @@ class Body:
                 rest = rest[len(columns):]
             require(not rest, "a row is too long")
             changes.append(change)
-        body = cls(time, heads, changes, schema, last, has_lower_bound)
+        body = cls(time, positions, changes, schema, last, has_lower_bound)
         require(body.encoded() == data, "it is not in the one form of its content")
         return body

@@ -159,11 +159,11 @@ class Chain:
             self._append(member, author, number, previous)
             self._give(own, member, by)
         elif action == REMOVE:
-            heads, keys, snapshot = fields
-            gone = {head[0] for head in heads}
-            require(heads and len(gone) == len(heads) and author not in gone and all(map(self.is_active, gone)),
+            positions, keys, snapshot = fields
+            gone = {position[0] for position in positions}
+            require(positions and len(gone) == len(positions) and author not in gone and all(map(self.is_active, gone)),
                     "it removes other members")
-            self._depart(heads, snapshot)
+            self._depart(positions, snapshot)
             self._take(keys, by)
             if snapshot[0] > 0:
                 self.pins.append((*snapshot, self.epoch))
@@ -219,14 +219,14 @@ class Chain:
         if member.role == ADMIN:
             self.tree.give(member.id, own[1])
 
-    def _depart(self, heads, snapshot):
-        gone = {head[0] for head in heads}
+    def _depart(self, positions, snapshot):
+        gone = {position[0] for position in positions}
         for member in self.active():
             if member.id in gone or (member.kind != DEVICE and member.author in gone):
                 self.tree.remove(member.id)
                 if member.id not in gone:
                     self.spent.add(member.id)
-        for member, number, digest in heads:
+        for member, number, digest in positions:
             self.removed[member], self.last_snapshots[member] = (number, digest), snapshot[0]
 
     def _take(self, keys, author, first=None):

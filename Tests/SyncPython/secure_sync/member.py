@@ -54,7 +54,7 @@ class Member:
         self.chain = Chain(group)
         self.epochs, self.rows = {}, {}
         #: By member: the last applied batch and its hash; what each has said to have applied.
-        self.heads, self.lower_bounds = {}, {}
+        self.positions, self.lower_bounds = {}, {}
         self.adopted, self.adopted_hash = None, None
         self.own, self.own_hash, self.told = 0, bytes(32), {}
         self.last = 0
@@ -149,10 +149,10 @@ class Member:
                 continue
             require(previous == self.adopted_hash, "a snapshot does not follow the one before it")
             for member, log in manifest.logs.items():
-                number, own_hash = self.head(member)
-                if number < log.head:
+                number, own_hash = self.position(member)
+                if number < log.position:
                     return False
-                require(number > log.head or log.head == 0 or own_hash == log.hash, "it has seen another batch")
+                require(number > log.position or log.position == 0 or own_hash == log.hash, "it has seen another batch")
             self.adopt(manifest, digest)
             return True
         return False
@@ -161,10 +161,10 @@ class Member:
         """Loads the newest snapshot, reads the logs, and lets its own log begin."""
         while True:
             number, digest, _, manifest = list(self.manifests())[-1]
-            self.rows, self.heads = {}, {}
+            self.rows, self.positions = {}, {}
             for member, log in manifest.logs.items():
-                self.heads[member] = (log.head, log.hash)
-                self.lower_bounds[member] = max([time for n, time in log.lower_bounds if n <= log.head], default=0)
+                self.positions[member] = (log.position, log.hash)
+                self.lower_bounds[member] = max([time for n, time in log.lower_bounds if n <= log.position], default=0)
             self.adopt(manifest, digest)
             for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
                 self.merge(change)
@@ -181,8 +181,8 @@ class Member:
 
     # Logs
 
-    def head(self, member):
-        return (self.own, self.own_hash) if member == self.keys.member else self.heads.get(member, (0, bytes(32)))
+    def position(self, member):
+        return (self.own, self.own_hash) if member == self.keys.member else self.positions.get(member, (0, bytes(32)))
 
     def batch(self, member, number):
         """The batch of a number; None if there is none."""
@@ -197,7 +197,7 @@ class Member:
 
     def next_transaction(self, member):
         """The batches up to the next one that is the last of its transaction."""
-        number, digest = self.head(member)
+        number, digest = self.position(member)
         limit = self.chain.removed.get(member, (1 << 63, b""))[0]
         closed = self.adopted.logs[member].closed if member in self.adopted.logs else None
         limit = min(limit, closed if closed is not None else limit)
@@ -215,14 +215,14 @@ class Member:
                 return batches
         return None
 
-    def is_ready(self, heads):
-        for member, number, digest in heads:
+    def is_ready(self, positions):
+        for member, number, digest in positions:
             if member == NOBODY:
                 if number > self.adopted.number:
                     return False
             else:
                 require(self.chain.may_write(member), "it has seen a batch of no writer")
-                own = self.head(member)
+                own = self.position(member)
                 if own[0] < number:
                     return False
                 require(own[0] > number or own[1][:16] == digest, "it has seen another batch")
@@ -249,7 +249,7 @@ class Member:
             for member in sorted(set(self.adopted.logs) - {self.keys.member}):
                 while self.chain.may_write(member):
                     batches = self.next_transaction(member)
-                    if not batches or not self.is_ready(batches[0][2].heads):
+                    if not batches or not self.is_ready(batches[0][2].positions):
                         break
                     for number, digest, body in batches:
                         require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
@@ -258,7 +258,7 @@ class Member:
                             require(min(given)[0] > self.lower_bounds.get(member, 0) - 1 or STABLE_POINT in given,
                                     "a row is older than its log's lower bound")
                             self.merge(change)
-                    self.heads[member] = batches[-1][:2]
+                    self.positions[member] = batches[-1][:2]
                     if batches[-1][2].has_lower_bound:
                         self.lower_bounds[member] = batches[-1][2].time
                     applied, moved = applied + 1, True
@@ -283,16 +283,16 @@ class Member:
         """Joins the rows of the newest snapshot with its own, if batches or snapshots are gone that it lacks."""
         number, digest, _, manifest = list(self.manifests())[-1]
         missing = [member for member, log in manifest.logs.items()
-                   if self.head(member)[0] < log.head and self.batch(member, self.head(member)[0] + 1) is None]
+                   if self.position(member)[0] < log.position and self.batch(member, self.position(member)[0] + 1) is None]
         if number <= self.adopted.number or not (missing or self.lacks_snapshots()):
             return False
         self.adopt(manifest, digest)
         for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
             self.merge(change)
         for member, log in manifest.logs.items():
-            if self.head(member)[0] < log.head:
+            if self.position(member)[0] < log.position:
                 require(member != self.keys.member, "another one has written into its log")
-                self.heads[member] = (log.head, log.hash)
+                self.positions[member] = (log.position, log.hash)
                 self.lower_bounds[member] = max([time for _, time in log.lower_bounds], default=0)
         return True
 
@@ -326,16 +326,16 @@ class Member:
         """Sends changes as one transaction, and what was applied since the batch before."""
         for change in changes:
             self.merge(change)
-        heads = [[m, n, h[:16]] for m, (n, h) in sorted(self.heads.items()) if n > self.told.get(m, 0)]
+        positions = [[m, n, h[:16]] for m, (n, h) in sorted(self.positions.items()) if n > self.told.get(m, 0)]
         if self.adopted.number > self.told.get(NOBODY, 0):
-            heads.insert(0, [NOBODY, self.adopted.number, self.adopted_hash[:16]])
+            positions.insert(0, [NOBODY, self.adopted.number, self.adopted_hash[:16]])
         time = max(self.now(), self.last >> 16)
         header = Header(b"SSB", self.group, self.keys.member, self.own + 1, self.chain.epoch, self.own_hash,
                         self.chain.position)
-        data = seal(header, Body(time, heads, changes).encoded(), self.epochs[self.chain.epoch], self.keys)
+        data = seal(header, Body(time, positions, changes).encoded(), self.epochs[self.chain.epoch], self.keys)
         name = self.name(f"d/{self.keys.member.hex()}/{digits(self.own + 1)}")
         require(self.store.create(name, data), "another one has the name")
         self.own, self.own_hash = self.own + 1, sha256(data)
         self.last = max(self.last, time << 16 | 0xFFFF)
-        self.told.update({m: n for m, n, _ in heads})
+        self.told.update({m: n for m, n, _ in positions})
         self.store.mark(self.name("w"))

@@ -91,8 +91,8 @@ class Header:
 
 
 def seal(header, content, key, keys):
-    head = header.encoded()
-    data = head + key.key.seal(padded(content), header.label, "body", base64.b64encode(head))
+    position = header.encoded()
+    data = position + key.key.seal(padded(content), header.label, "body", base64.b64encode(position))
     return data + keys.signing.sign(header.label.encode() + sha256(data))
 
 
@@ -122,7 +122,7 @@ def open_object(data, keys_by_epoch, chain):
 @dataclass
 class Log:
     """A member's log, as a manifest has it."""
-    head: int
+    position: int
     hash: bytes
     stable_point: int
     entered: int = 0
@@ -147,9 +147,9 @@ class Manifest:
     def decoded(cls, number, data):
         time, schema, stable_point, logs, rows = decode(data)
         found = {}
-        for member, head, digest, least, place, heard, lower_bounds, published, adopted in logs:
+        for member, position, digest, least, place, heard, lower_bounds, published, adopted in logs:
             require(member > max(found, default=NOBODY), "logs are not in their order")
-            log = Log(head, digest, least, heard=heard, lower_bounds=lower_bounds, published=published, adopted=adopted)
+            log = Log(position, digest, least, heard=heard, lower_bounds=lower_bounds, published=published, adopted=adopted)
             if isinstance(place, list):
                 log.entered, log.closing = (place + [0])[:2]
             else:
@@ -161,7 +161,7 @@ class Manifest:
         logs = []
         for member, log in sorted(self.logs.items()):
             place = log.closed if log.closed is not None else [log.entered] + ([log.closing] if log.closing else [])
-            logs.append([member, log.head, log.hash, log.stable_point, place, log.heard, log.lower_bounds, log.published,
+            logs.append([member, log.position, log.hash, log.stable_point, place, log.heard, log.lower_bounds, log.published,
                          log.adopted])
         return encode([self.time, self.schema, self.stable_point, logs, self.rows])
 

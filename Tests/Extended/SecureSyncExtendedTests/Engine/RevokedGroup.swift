@@ -65,7 +65,7 @@ extension InRevokedGroup {
     /// Seals a batch of Ruth's.
     func seal(
         _ key: String, _ keys: GroupKeys, number: UInt64, after previous: Data,
-        heads: [LogHead] = []
+        positions: [BatchPosition] = []
     ) throws -> SealedBatch {
         let time = UInt64(Date().timeIntervalSince1970 * 1000)
         let timestamp = Timestamp(time: Timestamp.time(milliseconds: time), member: keys.member)
@@ -77,7 +77,7 @@ extension InRevokedGroup {
                 .init(columns: ["code"], values: [.null], timestamp: timestamp),
             ])
         return try SealedBatch.seal(
-            BatchBody(time: time, schema: 0, heads: heads, changes: [row], isLast: true),
+            BatchBody(time: time, schema: 0, positions: positions, changes: [row], isLast: true),
             BatchHeader(
                 group: keys.group, member: keys.member, number: number,
                 epoch: keys.currentEpoch, previous: previous, chain: keys.position),

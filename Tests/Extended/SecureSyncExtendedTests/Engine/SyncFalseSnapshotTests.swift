@@ -57,16 +57,17 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
     }
 
     private enum Poison: CaseIterable {
-        case stablePointTime, lowerHeads, higherHeads, closesOthers, opensAnother, forgetsLog
+        case stablePointTime, lowerPositions, higherPositions, closesOthers, opensAnother,
+            forgetsLog
     }
 
     private func poison(_ manifest: inout SnapshotManifest, _ kind: Poison, _ ruth: MemberID) {
         let others = manifest.declaration.logs.keys.filter { $0 != ruth }.sorted()
         switch kind {
         case .stablePointTime: manifest.declaration.stablePoint.time = Timestamp.greatestTime >> 16
-        case .lowerHeads: manifest.declaration.heads = [:]
-        case .higherHeads:
-            manifest.declaration.heads[others[0]] = 1 << 40
+        case .lowerPositions: manifest.declaration.positions = [:]
+        case .higherPositions:
+            manifest.declaration.positions[others[0]] = 1 << 40
             manifest.logs[others[0]]?.hash = Data(repeating: 1, count: 32)
         case .closesOthers:
             for member in others {
@@ -103,7 +104,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
                 try await device.engine.syncOnce()
                 // What is no manifest is invalid, and whose log it names may take itself for a
                 // copy.
-                check(kind == .lowerHeads || kind == .higherHeads, "\(kind)")
+                check(kind == .lowerPositions || kind == .higherPositions, "\(kind)")
             } catch SyncError.damaged(name, _) {
             } catch SyncError.withheld(.member, _) {}
         }

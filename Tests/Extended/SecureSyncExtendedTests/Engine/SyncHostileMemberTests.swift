@@ -23,7 +23,7 @@ struct SyncHostileMemberTests {
 
     /// Creates the next batch of Ben's log.
     private func send(
-        _ changes: [RowChange], heads: [LogHead] = []
+        _ changes: [RowChange], positions: [BatchPosition] = []
     ) async throws -> String {
         let member = try await AdversaryGroup.id(of: group.ben)
         let keys = try await group.chain(of: group.ben, member, in: group.ownNames).keys()
@@ -33,7 +33,7 @@ struct SyncHostileMemberTests {
                 objects.names.last { $0.hasPrefix(log) }.flatMap { objects.read($0) }))
         let batch = try SealedBatch.seal(
             BatchBody(
-                time: Self.now, schema: 0, heads: heads, changes: changes, isLast: true),
+                time: Self.now, schema: 0, positions: positions, changes: changes, isLast: true),
             BatchHeader(
                 group: keys.group, member: member, number: last.header.number + 1,
                 epoch: keys.currentEpoch, previous: last.hash, chain: keys.position),
@@ -93,10 +93,10 @@ struct SyncHostileMemberTests {
     ) async throws {
         let before = try anna.rows()
         for member in [try await AdversaryGroup.id(of: group.cleo), .none] {
-            let head = LogHead(member: member, number: number, hash: Data(count: 16))
+            let position = BatchPosition(member: member, number: number, hash: Data(count: 16))
             let name = try await send(
                 [try await row("fine", at: Timestamp.time(milliseconds: 1_790_000_000_000))],
-                heads: [head])
+                positions: [position])
             let error = await #expect(throws: SyncError.self) {
                 try await anna.engine.syncOnce()
             }

@@ -43,7 +43,8 @@ struct SyncLongTransactionTests: InRevokedGroup {
                 columnGroups: [.init(columns: ["name"], values: [text], timestamp: timestamp)])
             let batch = try SealedBatch.seal(
                 BatchBody(
-                    time: 1_790_000_000_000, schema: 0, heads: [], changes: [row], isLast: false),
+                    time: 1_790_000_000_000, schema: 0, positions: [], changes: [row], isLast: false
+                ),
                 BatchHeader(
                     group: keys.group, member: keys.member, number: previous.header.number + 1,
                     epoch: keys.currentEpoch, previous: previous.hash, chain: keys.position),

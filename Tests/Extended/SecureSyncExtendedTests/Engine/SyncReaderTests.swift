@@ -197,7 +197,7 @@ struct SyncReaderTests {
             incarnation: .init(timestamp: timestamp, isAlive: true),
             columnGroups: [.init(columns: ["name"], values: [.text("rita")], timestamp: timestamp)])
         let batch = try SealedBatch.seal(
-            BatchBody(time: now, schema: 0, heads: [], changes: [row], isLast: true),
+            BatchBody(time: now, schema: 0, positions: [], changes: [row], isLast: true),
             BatchHeader(
                 group: keys.group, member: keys.member, number: 1, epoch: keys.currentEpoch,
                 previous: Data(count: 32), chain: keys.position),

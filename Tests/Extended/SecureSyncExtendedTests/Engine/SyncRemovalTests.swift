@@ -132,7 +132,8 @@ struct SyncRemovalTests {
         for number in (last.header.number + 1)...(last.header.number + 3) {
             let batch = try SealedBatch.seal(
                 BatchBody(
-                    time: Timestamp.greatestClock >> 16, schema: 0, heads: [], changes: [forged],
+                    time: Timestamp.greatestClock >> 16, schema: 0, positions: [],
+                    changes: [forged],
                     isLast: true),
                 BatchHeader(
                     group: keys.group, member: group.ruthID, number: number,

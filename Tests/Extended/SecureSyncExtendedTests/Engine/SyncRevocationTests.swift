@@ -94,7 +94,7 @@ struct SyncRevocationTests: InRevokedGroup {
         let victim = try await self.keys(of: isAboutAnna ? anna : cleo).member
         let poison = try seal(
             "poison", keys, number: before.batch.header.number + 1, after: before.batch.hash,
-            heads: [LogHead(member: victim, number: 1 << 40, hash: Data(count: 16))])
+            positions: [BatchPosition(member: victim, number: 1 << 40, hash: Data(count: 16))])
         let name = SyncNames.batch(
             group: keys.group, member: keys.member, number: poison.header.number)
         check(objects.create(name, poison.bytes))

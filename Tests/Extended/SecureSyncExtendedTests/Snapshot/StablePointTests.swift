@@ -105,22 +105,23 @@ struct StablePointTests {
         let me = StablePointWorld.id(0)
         let first = Declaration.first(of: me)
         let next = try require(
-            first.next(by: me, heads: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
+            first.next(by: me, positions: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
         check(next.number, equals: 2)
-        check(next.stablePoint, equals: StablePoint(heads: [me: 3], time: 70))
+        check(next.stablePoint, equals: StablePoint(positions: [me: 3], time: 70))
         check(
             next.stablePoint.covers(
                 Timestamp(time: Timestamp.time(milliseconds: 70) + 9, member: me)))
         check(
             !next.stablePoint.covers(Timestamp(time: Timestamp.time(milliseconds: 71), member: me)))
-        check(next.next(by: me, heads: [me: 2], published: [:], lowerBound: { _, _ in 0 }) == nil)
+        check(
+            next.next(by: me, positions: [me: 2], published: [:], lowerBound: { _, _ in 0 }) == nil)
     }
 
     @Test func `a log that begins holds the stable point until all have heard of it`() throws {
         let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
-        let entered = try require(Declaration.first(of: me, heads: [me: 1]).entering(other))
+        let entered = try require(Declaration.first(of: me, positions: [me: 1]).entering(other))
         let next = try require(
-            entered.next(by: me, heads: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
+            entered.next(by: me, positions: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
         check(next.stablePoint.time, equals: 0)
         check(next.entering(other) == nil)
     }
@@ -128,20 +129,21 @@ struct StablePointTests {
     @Test func `a closed log takes no edit, and its owner forks`() throws {
         let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
         let entered = try require(Declaration.first(of: me).entering(other))
-        let heads: StablePoint.Heads = [me: 3, other: 2]
+        let positions: VersionVector = [me: 3, other: 2]
         let closing = try require(
             entered.next(
-                by: me, heads: heads, published: [:], lowerBound: { _, _ in 5 }, silent: [other]))
+                by: me, positions: positions, published: [:], lowerBound: { _, _ in 5 },
+                silent: [other]))
         check(closing.verdict(on: 3, of: other), equals: .invalid)
         check(closing.verdict(on: 3, of: other, named: 3), equals: .counts)
         let closed = try require(
-            closing.next(by: me, heads: heads, published: [:], lowerBound: { _, _ in 5 }))
+            closing.next(by: me, positions: positions, published: [:], lowerBound: { _, _ in 5 }))
         check(closed.closed, equals: [other: 2])
         check(closed.verdict(on: 2, of: other), equals: .counts)
         check(closed.verdict(on: 3, of: other, named: 3), equals: .invalid)
         check(closed.verdict(on: 1, of: StablePointWorld.id(2)), equals: .unknown)
-        check(closed.returning(other, heads: [:]) { _, _ in true }, equals: .fork)
-        check(closed.returning(me, heads: [:]) { _, _ in true }, equals: .readOn)
-        check(closed.returning(me, heads: [:]) { _, number in number > 1 }, equals: .load)
+        check(closed.returning(other, positions: [:]) { _, _ in true }, equals: .fork)
+        check(closed.returning(me, positions: [:]) { _, _ in true }, equals: .readOn)
+        check(closed.returning(me, positions: [:]) { _, number in number > 1 }, equals: .load)
     }
 }

@@ -73,7 +73,7 @@ struct StablePointWorld: Hashable {
 
     struct Member: Hashable {
         let id: MemberID
-        var heads: StablePoint.Heads = [:]
+        var positions: VersionVector = [:]
         var adopted: Int
         var stablePoint = StablePoint()
         var lowerBound: UInt64 = 0
@@ -85,7 +85,7 @@ struct StablePointWorld: Hashable {
 
     var members: [Member]
     var logs: [MemberID: [Batch]] = [:]
-    var sent: StablePoint.Heads = [:]
+    var sent: VersionVector = [:]
     var snapshots: [Snapshot]
     var mistake: Mistake?
     var failure: String?
@@ -98,7 +98,7 @@ struct StablePointWorld: Hashable {
         self.mistake = mistake
         members = (0..<count).map { Member(id: Self.id($0), adopted: 0) }
         let first = Declaration(
-            number: 1, heads: [:], stablePoint: StablePoint(),
+            number: 1, positions: [:], stablePoint: StablePoint(),
             logs: Dictionary(
                 uniqueKeysWithValues: members.map { ($0.id, Declaration.Log(entered: 1)) }),
             closed: [:])
@@ -148,9 +148,9 @@ struct StablePointWorld: Hashable {
         let id = members[index].id
         members[index].lowerBound = lowerBound
         members[index].isUnsent = true
-        members[index].heads[id, default: 0] += 1
+        members[index].positions[id, default: 0] += 1
         let published = Declaration.Published(
-            heads: members[index].heads,
+            positions: members[index].positions,
             adopted: snapshots[members[index].adopted].declaration.number)
         logs[id, default: []].append(
             Batch(
@@ -161,14 +161,14 @@ struct StablePointWorld: Hashable {
 
     mutating func send(_ index: Int) -> Bool {
         guard members[index].isUnsent, !members[index].isGone else { return false }
-        sent[members[index].id] = members[index].heads[members[index].id]
+        sent[members[index].id] = members[index].positions[members[index].id]
         members[index].isUnsent = false
         return true
     }
 
     mutating func pull(_ index: Int, from other: MemberID) -> Bool {
         let me = members[index]
-        let number = me.heads[other, default: 0] + 1
+        let number = me.positions[other, default: 0] + 1
         guard other != me.id, !me.isGone, declaration(index).isOpen(me.id),
             number <= sent[other, default: 0], let batch = logs[other]?[Int(number) - 1]
         else { return false }
@@ -176,20 +176,20 @@ struct StablePointWorld: Hashable {
         if mistake != .lateMerged, !isNewLog {
             let named = members.map(\.id).filter { $0 != other && declaration(index).isOpen($0) }
                 .map { log -> UInt64 in
-                    let next = me.heads[log, default: 0]
+                    let next = me.positions[log, default: 0]
                     guard next < sent[log, default: 0] else { return 0 }
-                    return logs[log]?[Int(next)].published.heads[other] ?? 0
+                    return logs[log]?[Int(next)].published.positions[other] ?? 0
                 }
             let verdict = declaration(index).verdict(
                 on: number, of: other, named: named.max() ?? 0)
             guard verdict == .counts else { return false }
         }
-        var needed = batch.published.heads
+        var needed = batch.published.positions
         needed[other] = 0
-        guard me.heads.cover(needed),
+        guard me.positions.cover(needed),
             mistake == .undeclared || batch.published.adopted <= declaration(index).number
         else { return false }
-        members[index].heads[other] = number
+        members[index].positions[other] = number
         members[index].row.merge(
             batch.kind, batch.timestamp, incarnation: me.stablePoint.reduced(batch.incarnation))
         members[index].full.merge(batch.kind, batch.timestamp, incarnation: batch.fullIncarnation)
@@ -205,7 +205,8 @@ struct StablePointWorld: Hashable {
         let next = snapshots[me.adopted + 1].declaration
         guard
             mistake == .adoptedEarly
-                ? me.heads.cover(next.stablePoint.heads) : next.canBeAdopted(with: me.heads)
+                ? me.positions.cover(next.stablePoint.positions)
+                : next.canBeAdopted(with: me.positions)
         else { return false }
         members[index].adopted += 1
         forget(index, next.stablePoint)
@@ -215,7 +216,7 @@ struct StablePointWorld: Hashable {
     private mutating func forget(_ index: Int, _ stablePoint: StablePoint) {
         members[index].stablePoint = stablePoint
         var limit = stablePoint
-        if mistake == .futureForgotten, stablePoint.heads.cover(members[index].heads) {
+        if mistake == .futureForgotten, stablePoint.positions.cover(members[index].positions) {
             limit.time = 1 << 40
         }
         members[index].row.forget(limit)
@@ -226,7 +227,7 @@ struct StablePointWorld: Hashable {
         let me = members[index]
         guard !me.isGone, me.adopted == snapshots.count - 1, !me.isUnsent else { return nil }
         var published: [MemberID: Declaration.Published] = [:]
-        for (log, number) in me.heads where number > 0 {
+        for (log, number) in me.positions where number > 0 {
             published[log] = logs[log]?[Int(number) - 1].published
         }
         var base = declaration(index)
@@ -236,7 +237,7 @@ struct StablePointWorld: Hashable {
             }
         }
         return base.next(
-            by: me.id, heads: me.heads, published: published,
+            by: me.id, positions: me.positions, published: published,
             lowerBound: { logs[$0]?[Int($1) - 1].lowerBound ?? 0 }, silent: silent)
     }
 
@@ -265,7 +266,8 @@ struct StablePointWorld: Hashable {
         members[index].row.forget(newest.declaration.stablePoint)
         members[index].row.join(newest.row)
         members[index].full.join(newest.full)
-        members[index].heads = members[index].heads.joined(with: newest.declaration.heads)
+        members[index].positions = members[index].positions.joined(
+            with: newest.declaration.positions)
         show(index)
         return true
     }
@@ -289,16 +291,17 @@ struct StablePointWorld: Hashable {
             new.row.join(newest.row)
             new.full.join(newest.full)
         }
-        (new.stablePoint, new.heads, new.lowerBound) = (
-            old.stablePoint, old.heads, old.stablePoint.time
+        (new.stablePoint, new.positions, new.lowerBound) = (
+            old.stablePoint, old.positions, old.stablePoint.time
         )
         if mistake != .entryUndeclared, let next = old.entering(id) {
             snapshots.append(Snapshot(declaration: next, row: newest.row, full: newest.full))
             new.adopted += 1
         }
         members.append(new)
-        let last = me.heads[me.id, default: 0]
-        guard last > old.heads[me.id, default: 0], let edit = logs[me.id]?.last, edit.kind != .none
+        let last = me.positions[me.id, default: 0]
+        guard last > old.positions[me.id, default: 0], let edit = logs[me.id]?.last,
+            edit.kind != .none
         else { return true }
         let change = RowChange(
             table: "t", key: [],

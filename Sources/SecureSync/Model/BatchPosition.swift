@@ -1,7 +1,7 @@
 package import Foundation
 
 /// A batch of a member's log, and by its hash all that precede it.
-package struct LogHead: Hashable, Sendable {
+package struct BatchPosition: Hashable, Sendable {
     package var member: MemberID
     /// From 1; 0 is before the first batch.
     package var number: UInt64
@@ -20,7 +20,7 @@ package struct LogHead: Hashable, Sendable {
     }
 
     /// Before the first batch of a log.
-    package static func beginning(of member: MemberID) -> LogHead {
-        LogHead(member: member, number: 0, hash: Data(count: 32))
+    package static func beginning(of member: MemberID) -> BatchPosition {
+        BatchPosition(member: member, number: 0, hash: Data(count: 32))
     }
 }
