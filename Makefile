@@ -71,6 +71,7 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	@$(MAKE) --no-print-directory boundary comments loop
 	@Scripts/check-layers
 	@Scripts/check-limits
+	@Scripts/check-questions
 	@Scripts/setup-site
 	@Scripts/pictures --check
 

@@ -26,11 +26,11 @@ struct CBORTarget: FuzzTarget {
         case 3: writer.text(try reader.text())
         case 4: writer.array(try reader.array())
         default:
-            if reader.null() {
+            if reader.skipNull() {
                 writer.null()
-            } else if reader.isTrue() {
+            } else if reader.skipTrue() {
                 writer.bool(true)
-            } else if reader.isFalse() {
+            } else if reader.skipFalse() {
                 writer.bool(false)
             } else {
                 writer.double(try reader.double())

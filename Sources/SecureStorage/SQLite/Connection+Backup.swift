@@ -32,7 +32,7 @@ extension Connection {
                 throw reason.failure(code)
             }
             // SQLCipher returns a damaged page as zeros; see `Connection+DamagedPages`.
-            guard source.isPagerSound() else { throw source.damagedPage(in: nil) }
+            guard source.probePagers() else { throw source.damagedPage(in: nil) }
             if left > remaining { restarts += 1 }
             remaining = left
             if restarts == 3 { staysInSnapshot = true }

@@ -25,7 +25,7 @@ extension Connection {
     /// Determines whether the pages that the last step has read are as they were written.
     ///
     /// - Parameters:
-    ///   - hasReadPages: The result of `hasReadPages()` after the step.
+    ///   - hasReadPages: The result of `noteReadPages()` after the step.
     ///   - isFirstStep: Whether the statement began with this step.
     ///   - isAtEnd: Whether the step ended the statement, and with it perhaps the transaction.
     ///   - isQuery: Whether the statement returns columns and writes nothing. A writing statement
@@ -45,7 +45,7 @@ extension Connection {
             return .changed
         }
         guard hasReadPages else { return .sound }
-        guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
+        guard isAtEnd, !holdsReadTransaction else { return probePagers() ? .sound : .damaged }
         // Leaving the error state resets the pager, and a reset counts as a new version. So does a
         // commit of another connection, but only when a statement begins.
         let before = damage.knownDataVersion
@@ -76,12 +76,12 @@ extension Connection {
         handle.map { sqlite3_txn_state($0, nil) != SQLITE_TXN_NONE } ?? false
     }
 
-    /// Returns whether no pager is in its error state, by requesting a cached page from each
+    /// Checks that no pager is in its error state, by requesting a cached page from each
     /// database.
     ///
     /// Only pagers in a transaction are checked: no other pager stays in that state, and a lock of
     /// another connection proves nothing.
-    func isPagerSound() -> Bool {
+    func probePagers() -> Bool {
         guard let handle else { return true }
         var index: Int32 = 0
         while let name = sqlite3_db_name(handle, index) {
@@ -112,14 +112,14 @@ extension Connection {
     /// Returns the error for a page that a statement or a value could not use.
     func damagedPage(in sql: String?) -> SecureStorageError {
         foreignRekey(.corrupt, "")
-            ?? (hasUnreadPage() ? .unreadPage(in: sql) : .damagedPage(in: sql))
+            ?? (findUnreadPage() ? .unreadPage(in: sql) : .damagedPage(in: sql))
     }
 
-    /// Returns whether a page that seems to be damaged was only not read: the disk has failed, and
-    /// all pages that it returns are as they were written.
+    /// Finds out whether a page that seems to be damaged was only not read: the disk has failed,
+    /// and all pages that it returns are as they were written.
     ///
     /// SQLite reports some failures of a read, such as EIO, as damage. This reads the whole file.
-    func hasUnreadPage() -> Bool { hasReadFailure && !hasDamagedPage() }
+    func findUnreadPage() -> Bool { hasReadFailure && !findDamagedPage() }
 
     /// Whether a read of a database's file, or of its log, has ever failed in a way that SQLite
     /// takes for damage.
@@ -144,11 +144,12 @@ extension Connection {
         return false
     }
 
-    /// Returns whether the file, read without the engine, has a page that is not as it was written.
+    /// Finds out whether the file, read without the engine, has a page that is not as it was
+    /// written.
     ///
     /// This is for an engine that has reported something else. It reads the whole file. Damage that
     /// was found is remembered, as no engine forgets it either.
-    func hasDamagedPage() -> Bool {
+    func findDamagedPage() -> Bool {
         guard !damage.knowsDamage, let key else { return damage.knowsDamage }
         guard let scan = try? PageScan(path, key, configuration.cipher),
             let outcome = try? Examination(scan: scan).run({ _ in })
@@ -157,10 +158,10 @@ extension Connection {
         return damage.knowsDamage
     }
 
-    /// Returns whether the last step has read pages from the file; if not, none can have been
-    /// damaged.
+    /// Notes how many pages were read, and returns whether the last step has read some; if not,
+    /// none can have been damaged.
     @inline(__always)
-    func hasReadPages() -> Bool {
+    func noteReadPages() -> Bool {
         guard handle != nil else { return false }
         let misses = status(SQLITE_DBSTATUS_CACHE_MISS)
         guard misses != damage.knownCacheMisses else { return false }

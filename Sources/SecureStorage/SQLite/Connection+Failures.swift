@@ -40,8 +40,8 @@ extension Connection {
     /// Returns the error where a page is the cause of a failure whose code says another; nil
     /// otherwise.
     func pageFailure(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
-        if code == .noMemory, hasDamagedPage() { return .damagedPage(in: sql) }
-        if code.primary == .corrupt, hasUnreadPage() { return .unreadPage(in: sql) }
+        if code == .noMemory, findDamagedPage() { return .damagedPage(in: sql) }
+        if code.primary == .corrupt, findUnreadPage() { return .unreadPage(in: sql) }
         return nil
     }
 }

@@ -10,7 +10,7 @@ extension Connection {
         guard configuration.groupsWrites, configuration.synchronousLevel == "FULL",
             !configuration.isReadOnly, !authorizer.setsSynchronous, !isInTransaction
         else { return false }
-        return groupCommit.isWorthwhile(hasWaiters: hasWaiters())
+        return groupCommit.decideGrouping(hasWaiters: hasWaiters())
     }
 
     /// Lets commits return before they are on the disk, until `endGroupedCommits(since:)`.

@@ -51,12 +51,12 @@ extension Connection {
         return true
     }
 
-    /// Returns whether `code` reports an interrupted lock wait, which SQLite treats like one that
-    /// timed out.
+    /// Returns, and forgets, whether `code` reports an interrupted lock wait, which SQLite treats
+    /// like one that timed out.
     ///
     /// True once for each such wait: the next code `.busy` may belong to a lock that was not waited
     /// for.
-    func isInterruptedWait(_ code: ResultCode) -> Bool {
+    func takeInterruption(_ code: ResultCode) -> Bool {
         guard code.primary == .busy else { return false }
         defer { waits.lockWait.wasInterrupted = false }
         return waits.lockWait.wasInterrupted

@@ -34,7 +34,7 @@ final class DamageState {
     /// `SQLITE_FCNTL_DATA_VERSION` of the main database.
     @exclusivity(unchecked) var knownCacheMisses: Int32 = 0
     @exclusivity(unchecked) var knownDataVersion: UInt32 = 0
-    /// Whether the library's own reading has found a damaged page; see `hasDamagedPage()`.
+    /// Whether the library's own reading has found a damaged page; see `findDamagedPage()`.
     var knowsDamage = false
     /// The query that checks whether the pager is in its error state; prepared at first use.
     var pagerProbe: OpaquePointer?

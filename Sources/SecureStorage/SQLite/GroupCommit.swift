@@ -53,11 +53,11 @@ final class GroupCommit: Sendable {
     /// The time of a sync below which waiting for it together gains nothing.
     fileprivate static let negligible = Duration.microseconds(100)
 
-    /// Returns whether the next commit is better synced with others.
+    /// Decides whether the next commit is synced with others.
     ///
     /// - Parameter hasWaiters: Whether other callers wait for the connection.
     /// - Returns: Whether it is.
-    func isWorthwhile(hasWaiters: Bool) -> Bool {
+    func decideGrouping(hasWaiters: Bool) -> Bool {
         state.withLock { state in
             guard hasWaiters || state.isSyncing || state.lastSize > 1 else { return false }
             guard state.skips == 0 else {

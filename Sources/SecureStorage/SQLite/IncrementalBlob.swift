@@ -89,7 +89,7 @@ final class IncrementalBlob {
     /// The pages of a value are the ones that SQLCipher may return as zeros; see
     /// `Connection+DamagedPages`.
     private func requireSoundPages() throws {
-        guard connection.hasReadPages(), !connection.isPagerSound() else { return }
+        guard connection.noteReadPages(), !connection.probePagers() else { return }
         throw connection.damagedPage(in: nil)
     }
 

@@ -99,7 +99,7 @@ extension Connection {
     /// Returns the error for a statement that has ended with `code` before its time; nil for any
     /// other code.
     func interrupted(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
-        let isWait = isInterruptedWait(code)
+        let isWait = takeInterruption(code)
         guard isWait || code.primary == .interrupted else { return nil }
         return .ended(by: interruption?.cause ?? .request, whileWaiting: isWait, in: sql)
     }

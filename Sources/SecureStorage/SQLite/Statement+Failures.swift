@@ -16,7 +16,7 @@ extension Statement {
         }
         guard
             case .sound = connection.verdict(
-                hasReadPages: connection.hasReadPages(), isFirstStep: false, isAtEnd: false,
+                hasReadPages: connection.noteReadPages(), isFirstStep: false, isAtEnd: false,
                 isQuery: true)
         else { throw damagedPage() }
         return false
@@ -26,7 +26,7 @@ extension Statement {
     ///
     /// In a transaction the pager still shows this; outside, the statement is run once more in one.
     private func meetsDamagedPage() throws -> Bool {
-        if connection.isInTransaction { return !connection.isPagerSound() }
+        if connection.isInTransaction { return !connection.probePagers() }
         sqlite3_reset(handle)
         guard (try? connection.execute("BEGIN")) != nil else { return false }
         defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
@@ -35,10 +35,10 @@ extension Statement {
         guard code & 0xff != SQLITE_INTERRUPT else { throw connection.failure(code, sql: sql) }
         // Once SQLCipher 4.9 has met a damaged page, it reports this for every page, damaged or
         // not.
-        if code & 0xff == SQLITE_NOMEM { return connection.hasDamagedPage() }
+        if code & 0xff == SQLITE_NOMEM { return connection.findDamagedPage() }
         // A writing statement then cannot even be rolled back alone, so the transaction ends with
         // it.
-        return !connection.isInTransaction || !connection.isPagerSound()
+        return !connection.isInTransaction || !connection.probePagers()
     }
 
     func damagedPage() -> SecureStorageError { connection.damagedPage(in: sql) }
@@ -59,7 +59,7 @@ extension Statement {
         let isOwn = reason == functionMessage
         if code == .error, !isOwn {
             // SQLCipher reports nothing more when a page's HMAC fails, nor do some virtual tables.
-            if reason == "SQL logic error", connection.hasReadPages() {
+            if reason == "SQL logic error", connection.noteReadPages() {
                 do {
                     if try meetsDamagedPage() { return damagedPage() }
                 } catch let error as SecureStorageError {

@@ -126,7 +126,7 @@ final class Statement {
             if !isQuery { connection.activity.endCommit(isDone: false) }
             throw stepFailure(code)
         }
-        let hasReadPages = connection.hasReadPages()
+        let hasReadPages = connection.noteReadPages()
         // The usual case.
         if code == SQLITE_ROW, execution.hasBegun, !hasReadPages { return true }
         let isFirstStep = !execution.hasBegun

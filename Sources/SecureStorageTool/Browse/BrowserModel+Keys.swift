@@ -143,13 +143,14 @@ extension BrowserModel {
     // MARK: - Changes
 
     private mutating func beginEdit() -> [Effect] {
-        guard mayChange(), let place = currentCell else { return [] }
+        guard requireChangeable(), let place = currentCell else { return [] }
         isBeforeEdit = true
         return start(.cell(place))
     }
 
     private mutating func askForDeletion() {
-        guard mayChange(), let rows, let shape = rows.shape, let row = rows.window.current else {
+        guard requireChangeable(), let rows, let shape = rows.shape, let row = rows.window.current
+        else {
             return
         }
         ask(
@@ -158,7 +159,7 @@ extension BrowserModel {
                 .delete(rows.source, row, columns: shape.columns)))
     }
 
-    private mutating func mayChange() -> Bool {
+    private mutating func requireChangeable() -> Bool {
         guard isWritable else {
             message = .error("the file is open for reading; start with --write to change it")
             return false

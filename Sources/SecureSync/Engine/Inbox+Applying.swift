@@ -20,7 +20,7 @@ extension Inbox {
             try await list(&log)
             throw error
         }
-        guard let rules = timestampRules, try await isReady(next, of: member) else { return false }
+        guard let rules = timestampRules, try await admit(next, of: member) else { return false }
         let (capture, keys, before) = (capture, keys, log.position)
         let written = try await database.write { db in
             let journal = SyncJournal(db)
@@ -51,8 +51,9 @@ extension Inbox {
         return true
     }
 
-    /// Whether all that a transaction's writer had applied is applied here.
-    private mutating func isReady(
+    /// Admits a transaction if all that its writer had applied is applied here; otherwise notes
+    /// what it waits for.
+    private mutating func admit(
         _ transaction: LogReader.Transaction, of member: MemberID
     ) async throws -> Bool {
         let applied = try await database.read { db in

@@ -188,7 +188,7 @@ extension SyncEngine {
         guard let newest = found.newest else { throw SyncError.notAMember }
         if !keys.isReader {
             guard newest.manifest.declaration.isOpen(keys.member),
-                try await hasSent(newest, keys)
+                try await removeSent(newest, keys)
             else { return false }
         }
         try await load(newest, keys)
@@ -207,7 +207,7 @@ extension SyncEngine {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let numbers = try await snapshots.numbers(after: adopted)
         guard let newest = try await snapshots.newest(of: numbers) else { return }
-        guard try await !hasSent(newest, keys) else { return }
+        guard try await !removeSent(newest, keys) else { return }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         let last = newest.manifest.declaration.positions[keys.member, default: 0]
         // Whoever says what is not so must not make this file another member.
@@ -215,10 +215,11 @@ extension SyncEngine {
         throw Outbox.OtherCopy()
     }
 
-    /// Whether this file has sent all that a snapshot contains of this member.
+    /// Removes from the outbox what a snapshot contains of this member: the answer to its creation
+    /// was lost.
     ///
-    /// The answer to a creation may have been lost: what the snapshot has needs not be sent.
-    private func hasSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
+    /// - Returns: False if the snapshot contains what this file has not written.
+    private func removeSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         let manifest = snapshot.manifest
         let last = manifest.declaration.positions[keys.member, default: 0]
         let sent = try await database.read { try SyncJournal($0).sentPosition(of: keys.member) }

@@ -128,7 +128,7 @@ public final class SyncEngine: Sendable {
                     try capture.removeAllMerging(in: db)
                 }
             }
-            try await group.hasEntered(with: invitation)
+            try await group.endJoining(with: invitation)
             // Whoever sees the invitation later reads nothing that is written from now on. If it
             // fails, the next one that writes does it.
             try? await group.rotateIfNeeded()

@@ -140,7 +140,7 @@ extension CBORReader {
     }
 
     private mutating func secret() throws -> ChainEntry.Secret? {
-        if null() { return nil }
+        if skipNull() { return nil }
         try array(count: 2)
         let commitment = try commitment()
         var wrapped: [MemberID: Data] = [:]

@@ -123,8 +123,8 @@ extension SyncGroup {
         (member, memberKeys) = (keys.id, keys)
     }
 
-    /// The keys of the joining are this member's now, and another joining makes others.
-    package func hasEntered(with invitation: SyncInvitation) throws {
+    /// Forgets the keys of a joining, which are this member's now: another joining makes others.
+    package func endJoining(with invitation: SyncInvitation) throws {
         let guest = MemberKeys(of: invitation.secret)
         try keyStore.remove("securestorage-sync-joining-\(guest.id)")
     }

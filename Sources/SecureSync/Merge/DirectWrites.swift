@@ -33,16 +33,16 @@ final class DirectWrites {
     }
 
     /// Returns false if the change is not of that kind, with nothing done.
-    func isWritten(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+    func tryWrite(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         guard !settlement.rows.holds(table, change.key) else { return false }
-        guard change.incarnation.isAlive else { return try isDeleted(change, table) }
+        guard change.incarnation.isAlive else { return try tryDelete(change, table) }
         let isNew =
             change.columnGroups.count == table.shape.groups.count
             && change.columnGroups.allSatisfy { $0.timestamp == change.incarnation.timestamp }
-        return isNew ? try isInserted(change, table) : try isUpdated(change, table)
+        return isNew ? try tryInsert(change, table) : try tryUpdate(change, table)
     }
 
-    private func isInserted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+    private func tryInsert(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         var values = change.key
         values.reserveCapacity(table.columns.count)
         for (columnGroup, group) in zip(change.columnGroups, table.shape.groups) {
@@ -56,7 +56,8 @@ final class DirectWrites {
             guard try table.clocks.clock(of: change.key) == nil,
                 try accepts({ try table.insert(values) })
             else { return false }
-            return isNoted(change, table, values)
+            noteInsertion(change, table, values)
+            return true
         }
         let clock = RowClock(incarnation: change.incarnation.timestamp, isAlive: true)
         guard try table.clocks.claim(clock, of: change.key) else { return false }
@@ -64,19 +65,19 @@ final class DirectWrites {
             try table.clocks.remove(change.key)
             return false
         }
-        return isNoted(change, table, values)
-    }
-
-    private func isNoted(
-        _ change: RowChange, _ table: MergedTable, _ values: [SQLiteValue]
-    ) -> Bool {
-        written += 1
-        noteReferences(table, values)
-        noteIfWatched(table, change.key)
+        noteInsertion(change, table, values)
         return true
     }
 
-    private func isUpdated(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+    private func noteInsertion(
+        _ change: RowChange, _ table: MergedTable, _ values: [SQLiteValue]
+    ) {
+        written += 1
+        noteReferences(table, values)
+        noteIfWatched(table, change.key)
+    }
+
+    private func tryUpdate(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         let found = try table.clocks.clock(of: change.key)
         guard
             var clock = found
@@ -115,7 +116,7 @@ final class DirectWrites {
         return true
     }
 
-    private func isDeleted(_ change: RowChange, _ table: MergedTable) throws -> Bool {
+    private func tryDelete(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         guard table.referrers.isEmpty, !hasInterest[table.index],
             !settlement.rows.heldBackTables.contains(table.shape.number)
         else { return false }

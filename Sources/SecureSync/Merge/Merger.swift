@@ -70,7 +70,7 @@ final class Merger {
             return
         }
         let change = table.shape.renamed(change)
-        if try direct.isWritten(change, table) { return }
+        if try direct.tryWrite(change, table) { return }
         try join(try known(change, table), table)
     }
 

@@ -103,14 +103,14 @@ package struct CBORReader {
         }
     }
 
-    /// Consumes a null, if the next item is one.
-    package mutating func null() -> Bool { consume(0xf6) }
+    /// Skips a null, if the next item is one.
+    package mutating func skipNull() -> Bool { consume(0xf6) }
 
-    /// Consumes a true, if the next item is one.
-    package mutating func isTrue() -> Bool { consume(0xf5) }
+    /// Skips a true, if the next item is one.
+    package mutating func skipTrue() -> Bool { consume(0xf5) }
 
-    /// Consumes a false, if the next item is one.
-    package mutating func isFalse() -> Bool { consume(0xf4) }
+    /// Skips a false, if the next item is one.
+    package mutating func skipFalse() -> Bool { consume(0xf4) }
 
     private mutating func consume(_ item: UInt8) -> Bool {
         guard position < end, bytes[position] == item else { return false }

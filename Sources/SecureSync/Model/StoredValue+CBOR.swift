@@ -20,7 +20,7 @@ extension CBORWriter {
 
 extension CBORReader {
     mutating func stored() throws -> SQLiteValue {
-        if null() { return .null }
+        if skipNull() { return .null }
         switch nextMajor {
         case 0, 1: return .integer(try signed())
         case 2: return .blob(Array(try data()).asData)

@@ -171,7 +171,7 @@ extension CBORReader {
         case 2: return .blob(Data(try data()))
         case 3: return .text(try text())
         default:
-            if null() { return .null }
+            if skipNull() { return .null }
             let number = try double()
             guard !number.isNaN else { throw CBORError("not a number") }
             return .real(number)

@@ -25,9 +25,9 @@ enum TimestampCode {
         like other: Timestamp?, near base: UInt64, _ members: inout Listing<MemberID>,
         from reader: inout CBORReader
     ) throws -> Timestamp? {
-        if reader.null() { return nil }
-        if reader.isFalse() { return .stablePoint }
-        if reader.isTrue() {
+        if reader.skipNull() { return nil }
+        if reader.skipFalse() { return .stablePoint }
+        if reader.skipTrue() {
             guard let other, other != .stablePoint else { throw CBORError("a timestamp like none") }
             return other
         }

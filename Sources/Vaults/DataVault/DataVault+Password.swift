@@ -126,7 +126,7 @@ extension DataVault {
                 }
                 try record.policy.check(characters)
                 if isExpired(record),
-                    try container.records.isPassword(password, of: &record, place)
+                    try container.records.tryPassword(password, of: &record, place)
                 {
                     throw Self.isSamePassword
                 }
@@ -165,7 +165,7 @@ extension DataVault {
             try record.policy.check(characters)
             let key = try container.records.check(old, of: &record, place)
             // Not a comparison of bytes: two spellings are one password.
-            if isExpired(record), try container.records.isPassword(new, of: &record, place) {
+            if isExpired(record), try container.records.tryPassword(new, of: &record, place) {
                 throw Self.isSamePassword
             }
             // Before the new password is stored: a caller that gets an error keeps the old one.

@@ -135,7 +135,7 @@ extension VaultRecords {
     /// Returns whether this is the password of a vault that is unlocked.
     ///
     /// Counts a try, durably, before it answers: the caller resets the count with a new password.
-    func isPassword(
+    func tryPassword(
         _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace
     ) throws -> Bool {
         let now = moment()

@@ -28,7 +28,7 @@ struct GroupDevice {
     ) async throws -> GroupDevice {
         let group = try await SyncGroup.join(
             invitation, in: store, keyStore: keyStore, deviceName: name)
-        try await group.hasEntered(with: invitation)
+        try await group.endJoining(with: invitation)
         return GroupDevice(group: group, keyStore: keyStore)
     }
 

@@ -153,10 +153,10 @@ struct CBORTests {
             $0.bool(false)
         }
         try read(form) { reader in
-            check(!reader.isTrue() && !reader.isFalse())
-            check(reader.null() && !reader.null())
-            check(reader.isTrue() && reader.isFalse())
-            check(!reader.isTrue() && !reader.isFalse() && !reader.null())
+            check(!reader.skipTrue() && !reader.skipFalse())
+            check(reader.skipNull() && !reader.skipNull())
+            check(reader.skipTrue() && reader.skipFalse())
+            check(!reader.skipTrue() && !reader.skipFalse() && !reader.skipNull())
         }
     }
 }

@@ -212,7 +212,6 @@ struct FirstRunTests {
         final class Reporter: SecureVaultReporting, @unchecked Sendable {
             var errors: [SecureVaultError] = []
             func secureVaultError(_ error: SecureVaultError) { errors.append(error) }
-            func secureVaultKeyStoreEvent(_ event: SecureVaultKeyStoreEvent) {}
         }
         let (reporter, store) = (Reporter(), InMemoryKeyStore())
         let factory = folder.factory(store, quick: true)

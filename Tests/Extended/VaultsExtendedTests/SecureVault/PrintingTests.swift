@@ -11,7 +11,7 @@ import VaultsTestKit
 struct PrintingTests {
     /// Types that hold nothing secret, or only functions; the cases of errors have their own tests.
     static let others: Set = [
-        "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
+        "SecureVaultError", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
         "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "KernelKeyringKeyStore",
         "SystemdCredentials", "Accessibility", "Presence", "EnclaveKey", "SealedStream",
