@@ -25,11 +25,51 @@ let engineTraits: Set<Package.Dependency.Trait> = [
 // Apple's platforms have URLSession.
 let asyncHTTP: TargetDependencyCondition? = .when(platforms: [.linux], traits: ["S3"])
 
-let swiftSettings: [SwiftSetting] = [
+let features: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+
+let platform: [Target.Dependency] = ["CSecureStoragePlatform", "SecureStoragePlatform"]
+let library: [Target.Dependency] = ["SecureKeys", "SecureStorage", "SecureStoragePlatform"]
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+let privacy = Resource.copy("PrivacyInfo.xcprivacy")
+let extended = "Tests/Extended"
+
+extension Target {
+    static func swift(
+        _ name: String, _ dependencies: [Dependency], path: String? = nil,
+        resources: [Resource]? = nil
+    ) -> Target {
+        .target(
+            name: name, dependencies: dependencies, path: path, resources: resources,
+            swiftSettings: features)
+    }
+
+    static func program(
+        _ name: String, _ dependencies: [Dependency], path: String? = nil,
+        resources: [Resource]? = nil
+    ) -> Target {
+        .executableTarget(
+            name: name, dependencies: dependencies, path: path, resources: resources,
+            swiftSettings: features)
+    }
+
+    /// - Parameter path: The folder that has the tests' folder; nil for Tests.
+    static func tests(
+        _ name: String, _ dependencies: [Dependency], path: String? = nil,
+        exclude: [String] = [], resources: [Resource]? = nil
+    ) -> Target {
+        .testTarget(
+            name: name, dependencies: dependencies, path: path.map { "\($0)/\(name)" },
+            exclude: exclude, resources: resources, swiftSettings: features)
+    }
+}
 
 let package = Package(
     name: "SecureStorage",
@@ -88,30 +128,18 @@ let package = Package(
                     condition: .when(traits: ["SwiftSQLCipher"])),
                 .target(name: "SystemSQLCipher", condition: .when(traits: ["SystemSQLCipher"])),
             ],
-            resources: [.copy("PrivacyInfo.xcprivacy")],
+            resources: [privacy],
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .target(name: "CSecureStoragePlatform"),
         // The parts of the system that every other target needs, for this package only.
-        .target(
-            name: "SecureStoragePlatform",
-            dependencies: ["CSecureStoragePlatform"],
-            swiftSettings: swiftSettings),
+        .swift("SecureStoragePlatform", ["CSecureStoragePlatform"]),
         // Keys without databases: secret memory, places for keys, envelope encryption.
-        .target(
-            name: "SecureKeys",
-            dependencies: [
-                "CSecureStoragePlatform", "SecureStoragePlatform",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-            ],
-            resources: [.copy("PrivacyInfo.xcprivacy")],
-            swiftSettings: swiftSettings),
-        .target(
-            name: "SecureStorage",
-            dependencies: [
-                "CSecureStoragePlatform", "CSQLCipher", "SecureKeys", "SecureStoragePlatform",
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
+        .swift(
+            "SecureKeys", platform + [crypto, cryptoExtras], resources: [privacy]),
+        .swift(
+            "SecureStorage",
+            platform + [
+                "CSQLCipher", "SecureKeys", cryptoExtras, logging,
                 .product(
                     name: "CoreMetrics", package: "swift-metrics",
                     condition: .when(traits: ["Metrics"])),
@@ -119,278 +147,153 @@ let package = Package(
                     name: "Tracing", package: "swift-distributed-tracing",
                     condition: .when(traits: ["Tracing"])),
             ],
-            resources: [.copy("PrivacyInfo.xcprivacy")],
-            swiftSettings: swiftSettings),
-        .target(
-            name: "Vaults",
-            dependencies: [
-                "CSecureStoragePlatform", "SecureKeys", "SecureStorage", "SecureStoragePlatform",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: swiftSettings),
+            resources: [privacy]),
+        .swift("Vaults", platform + ["SecureKeys", "SecureStorage", crypto]),
         // Stand-ins for tests of apps that have vaults.
-        .target(
-            name: "VaultsTestKit",
-            dependencies: ["SecureStorage", "SecureStoragePlatform", "Vaults"],
-            swiftSettings: swiftSettings),
+        .swift("VaultsTestKit", ["SecureStorage", "SecureStoragePlatform", "Vaults"]),
         // Beyond one machine: stores for ciphertext, and the mirror of a file in one.
-        .target(
-            name: "SecureSync",
-            dependencies: [
-                "CSecureStoragePlatform", "SecureKeys", "SecureStorage", "SecureStoragePlatform",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: swiftSettings),
+        .swift("SecureSync", platform + ["SecureKeys", "SecureStorage", crypto, logging]),
         // Objects in PostgreSQL. Without the trait it is empty, and libpq is not looked for.
         .systemLibrary(
             name: "CPostgreSQL",
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-        .target(
-            name: "SyncPostgreSQL",
-            dependencies: [
-                "SecureStoragePlatform", "SecureSync",
+        .swift(
+            "SyncPostgreSQL",
+            [
+                "SecureStoragePlatform", "SecureSync", crypto,
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
-            resources: [.embedInCode("schema.sql")],
-            swiftSettings: swiftSettings),
+            resources: [.embedInCode("schema.sql")]),
         // Objects in S3: by URLSession on Apple's platforms, elsewhere by what the trait S3 brings.
-        .target(
-            name: "SyncS3",
-            dependencies: [
-                "SecureKeys", "SecureStoragePlatform", "SecureSync",
-                .product(name: "Crypto", package: "swift-crypto"),
+        .swift(
+            "SyncS3",
+            [
+                "SecureKeys", "SecureStoragePlatform", "SecureSync", crypto,
                 .product(
                     name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP),
                 .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTP),
                 .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP),
-            ],
-            swiftSettings: swiftSettings),
+            ]),
         // What every store has to do, for those who write one, and devices for apps' tests.
-        .target(
-            name: "SyncTestKit",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync"],
-            swiftSettings: swiftSettings),
+        .swift("SyncTestKit", library + ["SecureSync"]),
         .target(name: "CSecureStorageTool"),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
-        .executableTarget(
-            name: "SecureStorageTool",
-            dependencies: [
-                "CSecureStoragePlatform", "CSecureStorageTool", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync",
-                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])), "SyncS3",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: swiftSettings),
-        .executableTarget(
-            name: "Quickstart",
-            dependencies: ["SecureStorage"],
-            path: "Examples/Quickstart",
-            resources: [.copy("packages.sample")],
-            swiftSettings: swiftSettings),
+        .program(
+            "SecureStorageTool",
+            platform + [
+                "CSecureStorageTool", "SecureKeys", "SecureStorage", "SecureSync", "SyncS3",
+                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                argumentParser, logging,
+            ]),
+        .program(
+            "Quickstart", ["SecureStorage"], path: "Examples/Quickstart",
+            resources: [.copy("packages.sample")]),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         // What the tests of all products use.
-        .target(
-            name: "TestSupport",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Tests/Support",
-            swiftSettings: swiftSettings),
+        .swift("TestSupport", library + [crypto], path: "Tests/Support"),
         // Mirrors over every store: what tests and the program that they kill have in common.
-        .target(
-            name: "MirrorChecks",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-                "SyncPostgreSQL", "SyncS3", "TestSupport",
-            ],
-            path: "Tests/MirrorChecks",
-            swiftSettings: swiftSettings),
+        .swift(
+            "MirrorChecks", library + ["SecureSync", "SyncPostgreSQL", "SyncS3", "TestSupport"],
+            path: "Tests/MirrorChecks"),
         // Members of a group whose rows tell their causes.
-        .target(
-            name: "SyncChecks",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
-            path: "Tests/SyncChecks",
-            swiftSettings: swiftSettings),
+        .swift(
+            "SyncChecks", ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
+            path: "Tests/SyncChecks"),
         // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
         // worlds, and every byte of the objects, need a release build.
-        .executableTarget(
-            name: "SyncWorlds",
-            dependencies: [
-                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "TestSupport",
-            ],
-            path: "Tests/SyncWorlds",
-            swiftSettings: swiftSettings),
+        .program("SyncWorlds", library + ["SecureSync", "TestSupport"], path: "Tests/SyncWorlds"),
     ],
     swiftLanguageModes: [.v6]
 )
 
 // The tests that a change needs.
 let coreTests: [Target] = [
-    .testTarget(
-        name: "PlatformTests",
-        dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform", "TestSupport"],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureKeysTests",
-        dependencies: [
-            "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
-            .product(name: "Crypto", package: "swift-crypto"),
-        ],
-        resources: [.copy("Vectors")],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureStorageTests",
-        dependencies: [
-            "FaultyDisk", "SecureStorage", "TestSupport",
-            .product(name: "CryptoExtras", package: "swift-crypto"),
-        ],
-        resources: [.copy("Fixtures")],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "VaultsTests",
-        dependencies: [
-            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
-            "VaultsTestKit",
-        ],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureSyncTests",
-        dependencies: [
-            "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-            "SyncS3", "SyncTestKit", "TestSupport", "Vaults",
-            .product(name: "Crypto", package: "swift-crypto"),
+    .tests("PlatformTests", platform + ["TestSupport"]),
+    .tests(
+        "SecureKeysTests", ["SecureKeys", "SecureStorage", "TestSupport", "Vaults", crypto],
+        resources: [.copy("Vectors")]),
+    .tests(
+        "SecureStorageTests", ["FaultyDisk", "SecureStorage", "TestSupport", cryptoExtras],
+        resources: [.copy("Fixtures")]),
+    .tests("VaultsTests", library + ["TestSupport", "Vaults", "VaultsTestKit"]),
+    .tests(
+        "SecureSyncTests",
+        library + [
+            "FaultyDisk", "SecureSync", "SyncS3", "SyncTestKit", "TestSupport", "Vaults", crypto,
         ],
         exclude: [
             "S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py",
             "Vectors/signatures.py",
         ],
-        resources: [.copy("Vectors/batches.json"), .copy("Vectors/signatures.json")],
-        swiftSettings: swiftSettings),
+        resources: [.copy("Vectors/batches.json"), .copy("Vectors/signatures.json")]),
 ]
 
 // Tests over stores, and the programs that they kill.
 let storeTests: [Target] = [
-    .executableTarget(
-        name: "MirrorWork",
-        dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
-        path: "Tests/MirrorWork",
-        swiftSettings: swiftSettings),
-    .executableTarget(
-        name: "SyncWork",
-        dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
-        path: "Tests/SyncWork",
-        swiftSettings: swiftSettings),
+    .program(
+        "MirrorWork", ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
+        path: "Tests/MirrorWork"),
+    .program("SyncWork", ["MirrorChecks", "SecureSync", "SyncChecks"], path: "Tests/SyncWork"),
     // Mirrors and groups over every store, with kills, races and cut connections.
-    .testTarget(
-        name: "StoreTests",
-        dependencies: [
-            "MirrorChecks", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-            "SyncChecks", "TestSupport",
-        ],
-        path: "Tests/Extended/StoreTests",
-        swiftSettings: swiftSettings),
+    .tests(
+        "StoreTests", library + ["MirrorChecks", "SecureSync", "SyncChecks", "TestSupport"],
+        path: extended),
 ]
 
 // All other tests, and the programs that they start.
 let extendedTests: [Target] = [
     // A program whose system calls fail one after the other; see Tests/FaultySystem.
-    .executableTarget(
-        name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
-        swiftSettings: swiftSettings),
+    .program("FaultyWork", ["SecureStorage"], path: "Tests/FaultyWork"),
     // What sync costs. Here and not in the package of the other benchmarks, since it calls what
     // other packages cannot.
-    .executableTarget(
-        name: "SyncFigures",
-        dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync"],
-        path: "Benchmarks/Sources/SyncFigures",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureKeysExtendedTests",
-        dependencies: [
-            "SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport",
-            .product(name: "Crypto", package: "swift-crypto"),
+    .program("SyncFigures", library + ["SecureSync"], path: "Benchmarks/Sources/SyncFigures"),
+    .tests(
+        "SecureKeysExtendedTests",
+        ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport", crypto],
+        path: extended),
+    .tests(
+        "SecureStorageExtendedTests",
+        ["FaultyDisk", "SecureStorage", "SecureStorageTests", "TestSupport", cryptoExtras],
+        path: extended),
+    .tests(
+        "VaultsExtendedTests",
+        library + ["TestSupport", "Vaults", "VaultsTestKit", "VaultsTests"], path: extended),
+    .tests(
+        "SecureSyncExtendedTests",
+        library + [
+            "FaultyDisk", "MirrorChecks", "SecureSync", "SecureSyncTests", "SyncChecks",
+            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults", crypto,
         ],
-        path: "Tests/Extended/SecureKeysExtendedTests",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureStorageExtendedTests",
-        dependencies: [
-            "FaultyDisk", "SecureStorage", "SecureStorageTests", "TestSupport",
-            .product(name: "CryptoExtras", package: "swift-crypto"),
-        ],
-        path: "Tests/Extended/SecureStorageExtendedTests",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "VaultsExtendedTests",
-        dependencies: [
-            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport", "Vaults",
-            "VaultsTestKit", "VaultsTests",
-        ],
-        path: "Tests/Extended/VaultsExtendedTests",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SecureSyncExtendedTests",
-        dependencies: [
-            "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-            "SecureStoragePlatform", "SecureSync", "SecureSyncTests", "SyncChecks",
-            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults",
-            .product(name: "Crypto", package: "swift-crypto"),
-        ],
-        path: "Tests/Extended/SecureSyncExtendedTests",
-        swiftSettings: swiftSettings),
+        path: extended),
     // What the guides for those who come from elsewhere say, row by row, and real files.
-    .testTarget(
-        name: "MovingTests",
-        dependencies: [
-            "SecureStorage", "TestSupport", "Vaults", "VaultsTestKit",
-            .product(name: "Logging", package: "swift-log"),
-        ],
-        path: "Tests/Extended/MovingTests",
-        exclude: ["Writers"],
-        resources: [.copy("Fixtures")],
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "ToolTests",
-        dependencies: [
-            "SecureStorage", "SecureStorageTool", "TestSupport",
-            .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        ],
-        path: "Tests/Extended/ToolTests",
-        exclude: ["Fixtures/README.md"],
-        resources: [.copy("Fixtures/statements.json")],
-        swiftSettings: swiftSettings),
+    .tests(
+        "MovingTests", ["SecureStorage", "TestSupport", "Vaults", "VaultsTestKit", logging],
+        path: extended, exclude: ["Writers"], resources: [.copy("Fixtures")]),
+    .tests(
+        "ToolTests", ["SecureStorage", "SecureStorageTool", "TestSupport", argumentParser],
+        path: extended, exclude: ["Fixtures/README.md"],
+        resources: [.copy("Fixtures/statements.json")]),
 ]
 
 // Tests of what the traits Metrics, Tracing, PostgreSQL and S3 add.
 let traitTests: [Target] = [
-    .testTarget(
-        name: "SyncS3Tests",
-        dependencies: [
-            "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "SyncS3",
-            "SyncTestKit", "TestSupport",
-            .product(name: "Crypto", package: "swift-crypto"),
-        ],
-        path: "Tests/Extended/SyncS3Tests",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "SyncPostgreSQLTests",
-        dependencies: [
+    .tests(
+        "SyncS3Tests",
+        library + ["SecureSync", "SyncS3", "SyncTestKit", "TestSupport", crypto], path: extended),
+    .tests(
+        "SyncPostgreSQLTests",
+        [
             "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
             "SyncPostgreSQL", "SyncTestKit", "TestSupport",
         ],
-        path: "Tests/Extended/SyncPostgreSQLTests",
-        swiftSettings: swiftSettings),
-    .testTarget(
-        name: "TraitTests",
-        dependencies: [
+        path: extended),
+    .tests(
+        "TraitTests",
+        [
             "SecureStorage", "TestSupport",
             .product(
                 name: "CoreMetrics", package: "swift-metrics",
@@ -405,8 +308,7 @@ let traitTests: [Target] = [
                 name: "Tracing", package: "swift-distributed-tracing",
                 condition: .when(traits: ["Tracing"])),
         ],
-        path: "Tests/Extended/TraitTests",
-        swiftSettings: swiftSettings),
+        path: extended),
 ]
 
 // SwiftPM builds all tests that a manifest declares, so most are declared where they are asked for:
