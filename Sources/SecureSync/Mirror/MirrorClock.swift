@@ -21,6 +21,8 @@ final class MirrorClock: Sendable {
         var jump: (offset: Int64, since: Int64)?
         /// The latest time in the store.
         var latest: UInt64 = 0
+        /// The latest of a state.
+        var latestState: UInt64 = 0
         /// What may be taken for the time when something is removed.
         var trusted: UInt64?
         /// The uptime then.
@@ -57,6 +59,24 @@ final class MirrorClock: Sendable {
         }
     }
 
+    /// The time for a new state.
+    func nextOfState() -> UInt64 {
+        let time = next()
+        state.withLock { $0.latestState = max($0.latestState, time) }
+        return time
+    }
+
+    /// The time for a generation's manifest: later than all states before, so that a time tells
+    /// which generation has its state.
+    func nextOfGeneration() -> UInt64 {
+        state.withLock { state in
+            let now = now(&state)
+            state.latest = max(now, state.latest, state.latestState + 1)
+            state.latestState = state.latest
+            return state.latest
+        }
+    }
+
     /// The time as far as it is known; may be earlier than that of the newest object, if that was
     /// stored with a wrong clock.
     var now: UInt64 { state.withLock { now(&$0) } }
@@ -66,6 +86,7 @@ final class MirrorClock: Sendable {
         let time = min(time, UInt64(Int64.max))
         state.withLock { state in
             state.latest = max(state.latest, time)
+            state.latestState = max(state.latestState, time)
             if state.trusted == nil { (state.trusted, state.trustedAt) = (time, up ?? 0) }
         }
     }

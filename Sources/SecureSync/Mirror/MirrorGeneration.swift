@@ -69,7 +69,8 @@ actor MirrorGeneration {
 
     private func object(_ kind: MirrorObject.Kind, _ numbers: ClosedRange<UInt64>) -> MirrorObject {
         MirrorObject(
-            kind: kind, generation: number, numbers: numbers, time: place.clock.next(),
+            kind: kind, generation: number, numbers: numbers,
+            time: kind == .manifest ? place.clock.nextOfGeneration() : place.clock.next(),
             pageSize: UInt32(source.pageSize), previous: last, salt: salt)
     }
 
@@ -224,7 +225,7 @@ actor MirrorGeneration {
     private func ship(_ changes: CommittedPages.Changes?, from start: LogPosition) async throws {
         guard let changes else { return }
         status.noteCommits()
-        unfinished = Unfinished(changes: changes, time: place.clock.next(), start: start)
+        unfinished = Unfinished(changes: changes, time: place.clock.nextOfState(), start: start)
         try await shipUnfinished()
     }
 
