@@ -1,12 +1,12 @@
 package import Foundation
 internal import SecureStorage
 
-/// The tables of the file in which capture keeps what it knows; see
+/// The file's tables with the state of capture; see
 /// `Docs/Decisions/0035-changes-captured-by-triggers.md`.
 enum Bookkeeping {
     static let format: Int64 = 1
 
-    /// What the triggers ask first; while it is 1, rows are written without being captured.
+    /// The first condition of the triggers: while `applying` is 1, writes are not captured.
     static let isCapturing = "(SELECT applying FROM securestorage_sync_state) = 0"
 
     /// The time in milliseconds since 1970, as a number; SQLite 3.41 has no `subsec`.
@@ -37,8 +37,8 @@ enum Bookkeeping {
             """)
     }
 
-    /// How many marks a table has before equal ones are first looked for: a few megabytes, and more
-    /// than an app that is synced now and then ever has.
+    /// How many marks a table has before the first compaction: a few megabytes, and more than an
+    /// app that syncs occasionally ever has.
     static let compactionLimit = 65536
 
     static func createTables(of shape: TableShape, in db: SecureDatabaseStore) throws {
@@ -57,9 +57,9 @@ enum Bookkeeping {
         }
     }
 
-    /// Gives a table its number, which it keeps as long as it has the name, and its columns theirs.
+    /// Numbers a table and its columns; a table keeps its number as long as it keeps its name.
     ///
-    /// A column that was renamed keeps its number.
+    /// A renamed column keeps its number.
     static func columnGroup(
         _ table: String, keyCount: Int, columns: [String], formerly: [String: String],
         in db: SecureDatabaseStore

@@ -1,18 +1,17 @@
 package import SecureStorage
 
 extension Capture {
-    // MARK: - The member that writes
+    // MARK: - The writing member
 
-    /// Sets the member whose name timestamps get from now on; in a write transaction.
+    /// Sets the member of later timestamps; in a write transaction.
     ///
-    /// In the file of a reader, triggers refuse what is written to the synced tables.
+    /// In a reader's file, triggers refuse writes to the synced tables.
     package func setMember(
         _ id: MemberID, isReader: Bool = false, in db: SecureDatabaseStore
     ) throws {
         try setReadOnly(isReader, in: db)
         let number = try MemberNumbers(in: db).number(of: id)
-        // Another member's lower bound is not this one's: its clock may have been
-        // wrong.
+        // Another member's lower bound does not apply: its clock may have been wrong.
         try db.executeUpdate(
             """
             UPDATE main.securestorage_sync_state
@@ -20,7 +19,7 @@ extension Capture {
             """, values: [number])
     }
 
-    /// Lets triggers refuse what is written to the synced tables, or capture it.
+    /// Makes triggers refuse writes to the synced tables, or capture them.
     func setReadOnly(_ isReadOnly: Bool, in db: SecureDatabaseStore) throws {
         guard try SyncedTables.isReadOnly(in: db) != isReadOnly else { return }
         try db.executeUpdate(
@@ -28,7 +27,7 @@ extension Capture {
         try install(in: db)
     }
 
-    /// Forgets the stable point, since the file enters another group; in a write transaction.
+    /// Forgets the stable point when the file enters another group; in a write transaction.
     func forgetStablePoint(in db: SecureDatabaseStore) throws {
         try db.executeUpdate("UPDATE main.securestorage_sync_state SET stable_point = 0")
     }
@@ -45,22 +44,21 @@ extension Capture {
 
     // MARK: - Times
 
-    /// The greatest time of a timestamp that was given or noted.
+    /// The greatest time of a given or noted timestamp.
     package func lastTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
             bitPattern: try db.int64(forQuery: "SELECT last FROM main.securestorage_sync_state")
                 ?? 0)
     }
 
-    /// Notes that a timestamp of this time was seen; earlier times change nothing.
+    /// Notes the time of a seen timestamp; earlier times change nothing.
     package func noteTime(_ time: UInt64, in db: SecureDatabaseStore) throws {
         let time = Int64(clamping: time)
         try db.executeUpdate(
             "UPDATE main.securestorage_sync_state SET last = ?1 WHERE last < ?1", values: [time])
     }
 
-    /// The greatest time among clocks that were forgotten: what has no clock is timestamped above
-    /// it.
+    /// The greatest time of forgotten clocks: rows without a clock are timestamped above it.
     package func stablePointTime(in db: SecureDatabaseStore) throws -> UInt64 {
         UInt64(
             bitPattern: try db.int64(
@@ -68,7 +66,7 @@ extension Capture {
                 ?? 0)
     }
 
-    /// Raises ``stablePointTime(in:)``; it never goes back.
+    /// Raises ``stablePointTime(in:)``; it never decreases.
     package func raiseStablePoint(to time: UInt64, in db: SecureDatabaseStore) throws {
         let time = Int64(clamping: time)
         try db.executeUpdate(
@@ -84,7 +82,7 @@ extension Capture {
                 ?? 0)
     }
 
-    /// Raises the lower bound of all timestamps from now on; it never goes back.
+    /// Raises the lower bound of all later timestamps; it never decreases.
     ///
     /// - Parameters:
     ///   - milliseconds: Since 1970; its last fraction is included.
@@ -103,14 +101,14 @@ extension Capture {
         return min(UInt64(max(time, 0)), Timestamp.greatestClock >> 16)
     }
 
-    /// This machine's time, and never below the lower bound.
+    /// This machine's time, but never below the lower bound.
     package func now(in db: SecureDatabaseStore) throws -> UInt64 {
         max(try machineTime(in: db), try lowerBound(in: db) >> 16)
     }
 
     // MARK: - Rows
 
-    /// Writes rows without capturing what is written; in a write transaction.
+    /// Writes rows without capturing the writes; in a write transaction.
     ///
     /// If `body` fails, the transaction must be rolled back, or capture stays off.
     package func withoutCapturing<R>(
@@ -120,7 +118,7 @@ extension Capture {
         try db.executeUpdate("UPDATE main.securestorage_sync_state SET applying = 1")
         let result: R
         do { result = try body() } catch {
-            // The error counts, not that of the attempt to go on after it.
+            // The original error counts, not one from restoring the state.
             try? db.executeUpdate(
                 "UPDATE main.securestorage_sync_state SET applying = ?", values: [before])
             throw error
@@ -144,14 +142,14 @@ extension Capture {
         }
     }
 
-    /// Whether there is a row in one of the synced tables.
+    /// Whether any synced table has a row.
     func hasRows(in db: SecureDatabaseStore) throws -> Bool {
         try shapes(in: db).contains {
             try db.bool(forQuery: "SELECT EXISTS (SELECT 1 FROM main.\($0.table.sqlName))") ?? false
         }
     }
 
-    /// Empties the synced tables, their marks and clocks, without capturing it.
+    /// Empties the synced tables, their marks and clocks, without capturing the deletions.
     ///
     /// Foreign keys are checked when the transaction ends.
     package func removeAllRows(in db: SecureDatabaseStore) throws {

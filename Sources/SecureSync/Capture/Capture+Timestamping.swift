@@ -4,12 +4,11 @@ extension Capture {
     /// Turns all marks into changes with timestamps, writes the clocks and removes the marks; in a
     /// write transaction.
     ///
-    /// A change has the values that its row has now: rows that were changed twice are one change,
-    /// and the whole is one state of the file. Each timestamp is above all that it overwrites, so
-    /// that a clock that is wrong decides only between members that did not know of each other's
-    /// write.
+    /// A change has its row's current values: a row written twice becomes one change, and together
+    /// the changes are one state of the file. Each timestamp is above all that it overwrites, so a
+    /// wrong clock only decides between concurrent writes.
     ///
-    /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
+    /// - Returns: Empty if there are no marks, or all marked rows are unchanged.
     /// - Precondition: ``setMember(_:in:)`` was called for the file.
     package func timestamp(in db: SecureDatabaseStore) throws -> [RowChange] {
         var changes: [RowChange] = []
@@ -17,10 +16,10 @@ extension Capture {
         return changes
     }
 
-    /// The tables of which something waits for a timestamp.
+    /// The tables with writes that wait for timestamps.
     func markedShapes(in db: SecureDatabaseStore) throws -> [TableShape] {
         try shapes(in: db).filter {
-            // Others may have overwritten what could not travel.
+            // Others may have overwritten rows that cannot be sent.
             try db.bool(
                 forQuery: """
                     SELECT EXISTS (SELECT 1 FROM main.\($0.markTable)) OR EXISTS (
@@ -29,8 +28,8 @@ extension Capture {
         }
     }
 
-    /// As ``timestamp(in:)``, and hands over one change after the other: there may be more than fit
-    /// in memory.
+    /// Like ``timestamp(in:)``, but passes changes one by one: there may be more than fit in
+    /// memory.
     func timestampMarks(
         of shapes: [TableShape], in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
     ) throws {
@@ -50,7 +49,7 @@ extension Capture {
                 try clocks.moveRecent(keeping: recentClockLimit)
             }
             try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
-            // Numbers of marks begin again at 1.
+            // Mark numbers start again at 1.
             try db.executeUpdate(
                 "UPDATE main.securestorage_sync_table SET compact_at = ? WHERE number = ?",
                 values: [Bookkeeping.compactionLimit, shape.number])

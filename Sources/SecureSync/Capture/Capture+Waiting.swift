@@ -1,7 +1,7 @@
 package import SecureStorage
 
 extension Capture {
-    /// A number that changes with every captured write; nil if nothing waits for a timestamp.
+    /// A number that changes with every captured write; nil if no write waits for a timestamp.
     package func waitingMarks(in db: SecureDatabaseStore) throws -> Int64? {
         var last: Int64?
         for shape in try shapes(in: db) {

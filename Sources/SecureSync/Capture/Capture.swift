@@ -1,24 +1,25 @@
 package import SecureStorage
 
-/// Notes what any program writes to the synced tables of a file, through triggers in the file.
+/// Captures every program's writes to the synced tables of a file, through triggers in the file.
 ///
-/// A value: all state is in the database. Nothing here begins or ends a transaction, unless said.
+/// A value: all state is in the database. No function begins or ends a transaction, unless
+/// documented.
 package struct Capture: Sendable {
     package let tables: SyncedTables
-    /// Turns a time of this machine's clock, which triggers note, into the member's.
+    /// Converts a time of this machine's clock, as noted by triggers, to the member's.
     ///
-    /// Both in milliseconds since 1970. They are the same except in tests.
+    /// Both are in milliseconds since 1970, and equal except in tests.
     package let clock: @Sendable (Int64) -> Int64
-    /// How many new clocks of a table lie apart; see ``ClockTable``.
+    /// How many new clocks of a table are kept apart; see ``ClockTable``.
     ///
-    /// With more, there are more pages of them that each transaction changes; with fewer, the large
-    /// table's pages change more often.
+    /// With more, each transaction changes more of their pages; with fewer, the large table's pages
+    /// change more often.
     package var recentClockLimit = 8192
 
-    /// How much the clock of another member may be ahead of this one's: a month, in milliseconds.
+    /// How far another member's clock may be ahead of this one's: a month, in milliseconds.
     ///
-    /// What is further ahead waits. Many devices have a clock that is wrong by an hour or by a day,
-    /// and they are to go on.
+    /// Changes further ahead wait. Many devices have a clock that is wrong by an hour or a day, and
+    /// must still be able to sync.
     package var mostAhead: UInt64 = 31 * 86_400_000
 
     package init(_ tables: SyncedTables, clock: @escaping @Sendable (Int64) -> Int64) {
@@ -29,7 +30,7 @@ package struct Capture: Sendable {
     /// Captures with this machine's clock.
     ///
     /// - Parameters:
-    ///   - tables: What is synced.
+    ///   - tables: The synced tables.
     ///   - clockOffset: Milliseconds added to the clock; tests only.
     package init(_ tables: SyncedTables, clockOffset: Int64 = 0) {
         self.init(tables) { time in
@@ -38,11 +39,12 @@ package struct Capture: Sendable {
         }
     }
 
-    /// Makes the bookkeeping tables and the triggers as the declaration and the schema are now.
+    /// Brings the bookkeeping tables and the triggers up to date with the declaration and the
+    /// schema.
     ///
-    /// To be called in a write transaction, before rows change after a migration. Does nothing if
-    /// all is as it should be. A table that is no longer declared loses its triggers and keeps its
-    /// clocks.
+    /// To be called in a write transaction, after a migration and before rows change. Does nothing
+    /// if everything is up to date. A table that is no longer declared loses its triggers and keeps
+    /// its clocks.
     ///
     /// - Throws: `SyncError.unsuitableTable`; `SyncError.newerFormat`.
     package func install(in db: SecureDatabaseStore) throws {
@@ -82,9 +84,9 @@ package struct Capture: Sendable {
         try db.executeUpdate("INSERT OR IGNORE INTO main.securestorage_sync_due (id) VALUES (1)")
     }
 
-    /// Checks that the triggers are those that ``install(in:)`` would make now.
+    /// Checks that the triggers match those that ``install(in:)`` would create now.
     ///
-    /// - Throws: `SyncError.captureWasOff` with the first table whose are not;
+    /// - Throws: `SyncError.captureWasOff` with the first table whose triggers differ;
     ///   `SyncError.unsuitableTable`.
     package func verify(in db: SecureDatabaseStore) throws {
         let present = try Self.triggers(in: db)
@@ -100,10 +102,10 @@ package struct Capture: Sendable {
         }
     }
 
-    /// The tables as they are now, in the order of the declaration.
+    /// The tables in their current form, in the order of the declaration.
     ///
-    /// - Throws: `SyncError.unsuitableTable`; `SyncError.captureWasOff` for a table for which
-    ///   ``install(in:)`` was never called, or not since it got a column.
+    /// - Throws: `SyncError.unsuitableTable`; `SyncError.captureWasOff` for a table without
+    ///   ``install(in:)``, or with a column added since.
     package func shapes(in db: SecureDatabaseStore) throws -> [TableShape] {
         let readings = try readings(in: db)
         return try readings.map { try installedShape(of: $1, $0, among: readings, in: db) }
@@ -169,7 +171,7 @@ package struct Capture: Sendable {
             formerly: try former(of: reading, declaration))
     }
 
-    /// The names of columns now, by the keys of those that they had.
+    /// The present names of columns, by the keys of their former names.
     private func former(
         of reading: TableReading, _ declaration: SyncedTables.Table
     ) throws -> [String: String] {
@@ -177,8 +179,8 @@ package struct Capture: Sendable {
         let alone = try groups(of: reading, declaration).filter { $0.count == 1 }.joined()
         var former: [String: String] = [:]
         for (old, new) in declaration.formerly {
-            // With others in its group, older versions would send their value of it with each edit
-            // of those.
+            // In a column group with others, older versions would send their value of it with each
+            // edit of those.
             guard let column = alone.first(where: { $0.isSameName(as: new) }) else {
                 throw SyncError.unsuitableTable(
                     declaration.table,
@@ -196,7 +198,7 @@ package struct Capture: Sendable {
         return former
     }
 
-    /// The columns that travel beside the key's, as the declaration groups them.
+    /// The sent columns except the key's, as grouped by the declaration.
     private func groups(
         of reading: TableReading, _ declaration: SyncedTables.Table
     ) throws -> [[String]] {
@@ -227,7 +229,7 @@ package struct Capture: Sendable {
         return groups.filter { !$0.isEmpty }.sorted { (ranks[$0[0]] ?? 0) < (ranks[$1[0]] ?? 0) }
     }
 
-    /// Rows without a name could not travel, and nobody would see that.
+    /// Rows with NULL in the key could not be sent, and nobody would notice.
     private func requireNamedRows(of reading: TableReading) throws {
         guard let column = reading.nullableKey.first else { return }
         throw SyncError.unsuitableTable(
@@ -236,8 +238,8 @@ package struct Capture: Sendable {
                 + "declare it NOT NULL")
     }
 
-    /// Rows of a table that is not synced would keep a row that others have deleted from going, or
-    /// go with it, also with one that is taken out for a moment.
+    /// Rows of an unsynced table would block a deletion by others, or be deleted with the row, even
+    /// with one that is only lifted.
     private func requireSyncedReferrers(
         of reading: TableReading, among readings: [Reading], in db: SecureDatabaseStore
     ) throws {
@@ -270,7 +272,7 @@ package struct Capture: Sendable {
         }
     }
 
-    /// The library's triggers that are there now: texts by names.
+    /// The library's triggers in the file: text by name.
     static func triggers(in db: SecureDatabaseStore) throws -> [String: String] {
         var triggers: [String: String] = [:]
         try db.rows(

@@ -1,15 +1,15 @@
-/// The triggers of one table, as text: plain SQL that any SQLCipher program runs when it writes,
-/// also one that knows nothing of this library.
+/// The triggers of one table, as text: plain SQL that runs when any SQLCipher program writes, even
+/// one without this library.
 ///
-/// Each appends a mark. To append is cheaper than to keep one mark for each row, and the few who
-/// change one row again and again get their log shortened, see `compaction`.
+/// Each appends a mark. Appending is cheaper than keeping one mark for each row; for apps that
+/// change one row repeatedly, see `compaction`.
 struct CaptureTriggers {
     let shape: TableShape
     let reading: TableReading
     /// Whether the file is a reader's, and writes are refused.
     let isReadOnly: Bool
 
-    /// The texts by the triggers' names, in the order of their creation.
+    /// The triggers' names and texts, in the order of creation.
     var texts: [(name: String, sql: String)] {
         if isReadOnly { return refusals + expiry }
         return [insertion, deletion, keyChange] + counting + updates + zeros + replacements + expiry
@@ -49,9 +49,9 @@ struct CaptureTriggers {
             [mark("NEW", "\(Mark.inserted)")])
     }
 
-    /// Refuses rows for which SQLite would take the next number, as it would on each device.
+    /// Refuses rows for which SQLite would choose the next number, as it would on each device.
     ///
-    /// Before such an insertion the number is -1.
+    /// In a BEFORE trigger of such an insertion, the number is -1.
     private var counting: [(name: String, sql: String)] {
         guard reading.countsKeys, let key = shape.key.first else { return [] }
         let reason =
@@ -65,7 +65,7 @@ struct CaptureTriggers {
         ]
     }
 
-    /// What SQLite would take nobody would get.
+    /// Writes that SQLite would accept here would never be sent.
     private var refusals: [(name: String, sql: String)] {
         let reason =
             "the table \"\(shape.name)\" is synced, and this device is a reader of its group: only the "
@@ -90,11 +90,11 @@ struct CaptureTriggers {
     private static let isExpired =
         "(OLD.expires IS NOT NULL AND OLD.expires * 1000 <= \(Bookkeeping.now))"
 
-    /// Values of a key-value store that have expired, which a read removes.
+    /// Expired values of a key-value store, which a read removes.
     ///
-    /// As a deletion, that would be later than what another device has put there in the meantime.
-    /// So it is not captured, and waits until all members know the value: otherwise what was there
-    /// before it would still stand on those that do not.
+    /// Captured as a deletion, the removal would win over a newer value from another device. So it
+    /// is not captured, and waits until all members know the value: otherwise members that do not
+    /// know it would keep the earlier value.
     private var expiry: [(name: String, sql: String)] {
         guard shape.isKeyValueStore else { return [] }
         let key = zip(shape.keyNames, columns(shape.key, of: "OLD")).map { "\($0) = \($1)" }
@@ -110,8 +110,8 @@ struct CaptureTriggers {
         ]
     }
 
-    /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by
-    /// storage class where equal values may differ in it.
+    /// Whether an UPDATE changed a column: compared by bytes, whatever the column's collation, and
+    /// by storage class where equal values may differ in it.
     private func isChanged(_ name: String) -> String {
         let (old, new) = ("OLD.\(name.sqlName)", "NEW.\(name.sqlName)")
         let comparison = "\(old) IS NOT \(new) COLLATE BINARY"
@@ -120,9 +120,9 @@ struct CaptureTriggers {
         return "(\(comparison) OR typeof(\(old)) <> typeof(\(new)))"
     }
 
-    /// A row of another key is another row.
+    /// A row with another key is another row.
     ///
-    /// Without `UPDATE OF`: a key that is the row id can be set under other names.
+    /// Without `UPDATE OF`, since a key that is the row id can be set under other names.
     private var keyChange: (name: String, sql: String) {
         let changes = shape.key.map(isChanged).joined(separator: " OR ")
         return trigger(
@@ -147,15 +147,15 @@ struct CaptureTriggers {
                 "update_\(word)", "AFTER UPDATE",
                 when:
                     "\(Bookkeeping.isCapturing) AND (\(changed.joined(separator: " OR ")))",
-                // What is put under a key may be later than its removal on another device.
+                // A value put under a key may be later than its removal on another device.
                 [mark("NEW", shape.isKeyValueStore ? "\(Mark.inserted)" : mask)])
         }
     }
 
-    /// Updates of a floating-point zero to one, which may have another sign.
+    /// Updates of a floating-point zero to another zero, which may have a different sign.
     ///
-    /// No expression of SQL tells 0.0 from -0.0, so what sets a column from a zero to a zero counts
-    /// as a write of it. Where the column has a type, SQLite keeps no sign of a zero.
+    /// No SQL expression distinguishes 0.0 from -0.0, so an update from zero to zero counts as a
+    /// write. If the column has a type, SQLite does not keep the sign of a zero.
     private var zeros: [(name: String, sql: String)] {
         guard !shape.isKeyValueStore else { return [] }
         return shape.groups.joined().compactMap { name in
@@ -173,10 +173,10 @@ struct CaptureTriggers {
         }
     }
 
-    /// Marks of rows that have the value of a UNIQUE that a row is about to get.
+    /// Marks rows whose UNIQUE value another row is about to get.
     ///
     /// A REPLACE removes them, and SQLite runs delete triggers for them only with
-    /// `recursive_triggers`. If the rows stay, the marks mean nothing.
+    /// `recursive_triggers`. If the rows stay, the marks have no effect.
     private var replacements: [(name: String, sql: String)] {
         guard !shape.uniques.isEmpty else { return [] }
         func victims(_ unique: TableShape.Unique, _ condition: String) -> String {
@@ -206,8 +206,8 @@ struct CaptureTriggers {
         ]
     }
 
-    /// Leaves the last of equal marks, each time that there are twice as many as needed, so that a
-    /// row that is changed a million times before the next timestamping does not fill the file.
+    /// Keeps only the last of equal marks, each time there are twice as many as needed, so a row
+    /// that changes a million times before the next timestamping does not fill the file.
     private var compaction: (name: String, sql: String) {
         let keys = shape.keyNames.joined(separator: ", ")
         let limit = Bookkeeping.compactionLimit

@@ -2,11 +2,11 @@ package import SecureStorage
 
 /// The clocks of one table's rows, read and written through prepared statements.
 ///
-/// New ones go to a small table first, and from there, some thousands at once, to the large one, in
-/// the order of the keys. Keys are mostly random: in the large table, each new one would change a
-/// page of its own, which the next commit encrypts and writes. A clock is in one of the two.
+/// New clocks go to a small table first, and are moved to the large one in key order, some
+/// thousands at once. Keys are mostly random: in the large table, each new one would change a
+/// separate page, which the next commit encrypts and writes. A clock is in only one of the two.
 ///
-/// To be used within one transaction, whose writer calls ``moveRecent(keeping:)`` in the end.
+/// To be used within one transaction, whose writer calls ``moveRecent(keeping:)`` at the end.
 package final class ClockTable {
     private let db: SecureDatabaseStore
     private let shape: TableShape
@@ -44,9 +44,9 @@ package final class ClockTable {
 
     // MARK: - One row
 
-    /// Returns nil for a row that has no clock: it is unknown, or alive at the stable point.
+    /// Returns nil for a row without a clock: it is unknown, or alive at the stable point.
     ///
-    /// - Throws: `SyncError.damaged` for bytes that are no clock.
+    /// - Throws: `SyncError.damaged` for bytes that are not a clock.
     package func clock(of key: [SQLiteValue]) throws -> RowClock? {
         let rows = try select.executeQuery(row: key)
         defer { rows.close() }
@@ -68,7 +68,7 @@ package final class ClockTable {
         hasNew = true
     }
 
-    /// Sets the clock of a row that has none; returns false if it has one.
+    /// Sets the clock of a row without one; returns false if it already has a clock.
     func claim(_ clock: RowClock, of key: [SQLiteValue]) throws -> Bool {
         let bytes = try clock.encoded(number: members.number(of:))
         try claim.prepared(in: db).executeUpdate(row: key + [.blob(bytes.asData)])
@@ -76,16 +76,16 @@ package final class ClockTable {
         return try db.changedRowCount() == 1
     }
 
-    /// The row is alive at the stable point from now on, if it exists.
+    /// Removes a row's clock: if the row exists, it is then alive at the stable point.
     package func remove(_ key: [SQLiteValue]) throws {
         for index in deletions.indices {
             try deletions[index].prepared(in: db).executeUpdate(row: key)
         }
     }
 
-    // MARK: - All
+    // MARK: - All rows
 
-    /// Moves new clocks to the large table if they are more than `limit`.
+    /// Moves new clocks to the large table if there are more than `limit`.
     package func moveRecent(keeping limit: Int) throws {
         guard hasNew else { return }
         hasNew = false
@@ -103,7 +103,7 @@ package final class ClockTable {
         try db.executeUpdate("DELETE FROM main.\(shape.recentClockTable)")
     }
 
-    /// Passes each clock, in the order of the keys; `body` may change that of its row.
+    /// Passes each clock, in key order; `body` may change the clock of its row.
     ///
     /// Moves new clocks to the large table first.
     package func forEach(_ body: ([SQLiteValue], RowClock) throws -> Void) throws {
@@ -127,7 +127,7 @@ package final class ClockTable {
     }
 }
 
-/// A statement that is prepared when it is first needed.
+/// A statement that is prepared on first use.
 private struct LazyStatement {
     let sql: String
     private var statement: SecureDatabaseStatement?

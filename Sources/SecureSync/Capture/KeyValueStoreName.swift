@@ -1,13 +1,13 @@
-/// The name under which a key-value store travels and is declared: `securestorage_kv/` and the
-/// store's name.
+/// The name under which a key-value store is sent and declared: `securestorage_kv/` and the store's
+/// name.
 ///
-/// Its table has another number in each file. No app's table can have such a name, since names that
-/// begin with `securestorage_` are refused.
+/// Its table has a different number in each file. An app's table cannot have such a name, since
+/// names that begin with `securestorage_` are refused.
 enum KeyValueStoreName {
     private static let prefix = "securestorage_kv/"
 
-    /// All bytes but ASCII's small letters, digits, `-`, `.` and `_` are written as `%` and two
-    /// digits: two stores have different bytes, and two tables differ in more than capitals.
+    /// All bytes except lowercase ASCII letters, digits, `-`, `.` and `_` are written as `%` and
+    /// two digits: stores differ by bytes, and tables must differ by more than case.
     static func table(ofStore name: String) -> String {
         var table = prefix
         for byte in name.utf8 {
@@ -22,7 +22,7 @@ enum KeyValueStoreName {
         return table
     }
 
-    /// What people see: a table's name, or that of a store with the word for it.
+    /// The name for people: a table's name, or a store's name with the words "key-value store".
     static func title(ofTable table: String) -> String {
         store(ofTable: table).map { "key-value store \"\($0)\"" } ?? table
     }

@@ -1,8 +1,8 @@
-/// What a mark says was done to a row.
+/// The change to a row that a mark records.
 ///
-/// A number: negative for a row's beginning or end; otherwise the columns that an UPDATE changed,
-/// a bit for each of 48 columns, and which 48 in the bits above, so that a table may have as many
-/// columns as SQLite allows.
+/// A number: negative for an insertion or a deletion; otherwise a bit for each of 48 columns that
+/// an UPDATE changed. The bits above select the 48 columns, so a table may have as many columns as
+/// SQLite allows.
 enum Mark {
     static let inserted: Int64 = -1
     static let deleted: Int64 = -2
@@ -11,7 +11,7 @@ enum Mark {
 
     static let wordWidth: Int64 = 48
 
-    /// The numbers of the columns that a mark names; none for a row's beginning or end.
+    /// The numbers of the columns that a mark names; none for an insertion or a deletion.
     static func columns(_ mask: Int64) -> [Int64] {
         guard mask >= 0 else { return [] }
         let first = (mask >> wordWidth) * wordWidth

@@ -1,6 +1,6 @@
 package import SecureStorage
 
-/// The local numbers of members, which make clocks short.
+/// The local numbers of members, which keep clocks short.
 ///
 /// To be used within one transaction; a rollback may take numbers back.
 package final class MemberNumbers {
@@ -21,7 +21,7 @@ package final class MemberNumbers {
         }
     }
 
-    /// Returns a member's number; gives it one the first time.
+    /// Returns a member's number; assigns one the first time.
     package func number(of member: MemberID) throws -> Int64 {
         if let number = numbers[member] { return number }
         let number = (members.keys.max() ?? 0) + 1

@@ -1,13 +1,13 @@
 import SecureStorage
 
-/// The tables of the file in which merging keeps what the app's tables cannot hold.
+/// The file's tables with merge state that the app's tables cannot hold.
 ///
-/// - `_held_back`: rows that are alive and not in their table, with the reason, and for a duplicate
-///   the key of the row that it collides with. `_held_back_place`: their values in UNIQUE
-///   constraints and references, by which they are found; see ``MergedTable/Place``.
+/// - `_held_back`: live rows that are not in their table, with the reason, and for a duplicate the
+///   key of the row that it collides with. `_held_back_place`: their values in UNIQUE constraints
+///   and references, by which they are found; see ``MergedTable/Place``.
 /// - `_later`: states of rows in tables and columns that this file does not have yet.
-/// - `_due`: one row while what waits has to be looked at again, after an engine's start.
-/// - `_conflict`: what lost without having been seen by the winner.
+/// - `_due`: one row while waiting changes must be checked again, after an engine starts.
+/// - `_conflict`: values that lost to a concurrent write.
 enum MergeTables {
     static func create(in db: SecureDatabaseStore) throws {
         try db.executeStatements(
@@ -37,7 +37,7 @@ enum MergeTables {
             """)
     }
 
-    /// Forgets all rows, not the conflicts.
+    /// Forgets all rows, but not the conflicts.
     static func removeAllRows(in db: SecureDatabaseStore) throws {
         for name in ["held_back", "held_back_place", "later"] {
             try db.executeUpdate("DELETE FROM main.securestorage_sync_\(name)")
@@ -46,7 +46,7 @@ enum MergeTables {
 }
 
 extension SecureDatabaseStore {
-    /// Runs a query and passes each row as it is stored.
+    /// Runs a query and passes each row as stored.
     func eachRow(
         _ sql: String, _ values: [SQLiteValue] = [], columns: Int,
         _ body: ([SQLiteValue]) throws -> Void

@@ -1,5 +1,4 @@
-/// The timestamps of one row: when its incarnation began or ended, and of each column that was
-/// written since.
+/// The timestamps of one row: of its incarnation, and of each column written since.
 package struct RowClock: Equatable, Sendable {
     package var incarnation: Timestamp
     /// False for a deleted row, whose clock stays as its tombstone.
@@ -14,7 +13,7 @@ package struct RowClock: Equatable, Sendable {
         self.columns = columns.filter { $0.value != incarnation }
     }
 
-    /// The clock of a row that has none.
+    /// The clock of a row without a stored one.
     package static let stablePoint = RowClock(incarnation: .stablePoint, isAlive: true)
 
     package subscript(column: Int64) -> Timestamp {
@@ -26,7 +25,7 @@ package struct RowClock: Equatable, Sendable {
 }
 
 extension RowClock {
-    /// The clock as bytes: 10 for an inserted row, about 7 more for each time of an edit.
+    /// The clock as bytes: 10 for an inserted row, about 7 more for each later edit time.
     ///
     /// A byte for the format and `isAlive`; the incarnation's timestamp: member's number,
     /// milliseconds, counter; then for each other timestamp: member's number, milliseconds after
@@ -41,8 +40,7 @@ extension RowClock {
         let runs = Dictionary(grouping: columns.keys) { columns[$0] ?? incarnation }
         for (timestamp, numbers) in runs.sorted(by: { $0.key < $1.key }) {
             bytes.append(UInt64(bitPattern: try number(timestamp.member)))
-            // Not below the incarnation's, unless the clock comes from elsewhere: the difference
-            // wraps.
+            // Not below the incarnation's, except in a foreign clock: the difference wraps.
             bytes.append((timestamp.time >> 16) &- (incarnation.time >> 16))
             bytes.append(timestamp.time & 0xffff)
             bytes.append(UInt64(numbers.count))

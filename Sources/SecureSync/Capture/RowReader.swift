@@ -6,14 +6,14 @@ package final class RowReader {
         package var key: [SQLiteValue]
         /// By the columns' names.
         package var columns: [String: SQLiteValue]
-        /// Whether a TEXT is not UTF-8; it is read as NULL.
+        /// Whether any TEXT is not UTF-8; it is read as NULL.
         var isUnreadable = false
 
-        /// Why a change of the row cannot travel; nil if it can.
+        /// Why a change of the row cannot be sent; nil if it can.
         func obstacle(to change: RowChange) -> UnsentRow.Reason? {
             if isUnreadable { return .notText }
             let whole = TransactionParts.size(of: key) + TransactionParts.size(of: columns.values)
-            // Nobody could write a snapshot with it.
+            // A snapshot could not contain a larger row.
             return TransactionParts.isTooLong(change) || whole > TransactionParts.longestRowAtHome
                 ? .tooLarge : nil
         }
@@ -36,7 +36,7 @@ package final class RowReader {
             "SELECT \(columns) FROM main.\(shape.table.sqlName) WHERE \(condition)")
     }
 
-    /// Returns nil if there is no row of the key.
+    /// Returns nil if there is no row with the key.
     package func row(of key: [SQLiteValue]) throws -> Row? {
         let rows = try statement.executeQuery(row: key)
         defer { rows.close() }

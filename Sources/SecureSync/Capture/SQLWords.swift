@@ -1,4 +1,4 @@
-/// The words of a statement outside of quotation marks and comments, in capitals.
+/// The words of a statement outside quotation marks and comments, in capitals.
 struct SQLWords {
     private let words: Set<String>
 

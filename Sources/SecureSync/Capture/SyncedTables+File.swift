@@ -1,12 +1,11 @@
 internal import Foundation
 public import SecureStorage
 
-// The declaration as the file keeps it, for programs that have none of their own.
+// The declaration saved in the file, for programs without their own.
 extension SyncedTables {
-    /// Reads which tables the last engine on this file has synced, and how.
+    /// Reads which tables the last engine on this file synced, and how.
     ///
-    /// For tools and services that work on the files of an app. Empty for a file that was never
-    /// synced.
+    /// For tools and services that work on an app's files. Empty for a file that was never synced.
     ///
     /// - Parameter database: An open queue or pool.
     /// - Throws: ``SyncError/damaged(_:_:)`` for a declaration that cannot be read; the errors of
@@ -15,25 +14,25 @@ extension SyncedTables {
         self = try database.read { try SyncedTables(in: $0) }
     }
 
-    /// Whether this file's device is a reader of its group, so that triggers refuse what is written
-    /// to the synced tables.
+    /// Whether this file's device is a reader of its group, so triggers refuse writes to the synced
+    /// tables.
     ///
-    /// For a migration that changes rows of synced tables: on a reader they come from the others.
+    /// For a migration that changes rows of synced tables: a reader gets these changes from the
+    /// others.
     ///
     /// - Parameter db: The file.
-    /// - Returns: False for a file that is in no group.
+    /// - Returns: False for a file that is not in a group.
     /// - Throws: The errors of the database.
     public static func isReadOnly(in db: SecureDatabaseStore) throws -> Bool {
         guard try db.tableExists("securestorage_sync_state") else { return false }
         return try db.bool(forQuery: "SELECT read_only FROM main.securestorage_sync_state") ?? false
     }
 
-    /// Makes what is written to these tables captured from now on, as the creation of a
-    /// ``SyncEngine`` does.
+    /// Starts capturing writes to these tables, like creating a ``SyncEngine``.
     ///
-    /// For a migration that has added or dropped columns and then writes what others are to get,
-    /// and for a program that writes after its migrations and before it creates an engine. Tables
-    /// and columns that the file does not have yet, since later migrations make them, are left out.
+    /// For a migration that adds or drops columns and then makes writes that must be sent, and for
+    /// a program that writes after its migrations but before it creates an engine. Tables and
+    /// columns that the file does not have yet, since later migrations create them, are skipped.
     ///
     /// - Parameter db: In a write transaction, such as that of a migration.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
@@ -56,11 +55,11 @@ extension SyncedTables {
         try Capture(present).install(in: db)
     }
 
-    /// Removes the triggers with which an engine captures what is written to synced tables.
+    /// Removes the triggers that capture writes to synced tables.
     ///
-    /// For a migration that drops a column, with another tool than `SchemaMigrations`: SQLite drops
-    /// none that a trigger names. What was written before is still sent; nothing is captured from
-    /// now on, until ``installTriggers(in:)`` or the next ``SyncEngine`` on the file. Does nothing
+    /// For a migration that drops a column with a tool other than `SchemaMigrations`: SQLite does
+    /// not drop a column that a trigger names. Earlier writes are still sent; later ones are not
+    /// captured until ``installTriggers(in:)`` or the next ``SyncEngine`` on the file. Does nothing
     /// on a file that was never synced.
     ///
     /// - Parameter db: In a write transaction, such as that of a migration.
@@ -113,7 +112,7 @@ extension SyncedTables {
 
     private static var table: String { "securestorage_sync_table" }
 
-    /// Writes what has changed of the declarations, by the names of their tables.
+    /// Saves changed declarations, by table name.
     static func keep(
         _ declarations: [(name: String, declaration: Table)], in db: SecureDatabaseStore
     ) throws {

@@ -1,20 +1,19 @@
 /// Which tables of a file are synced, and how their rows merge.
 public struct SyncedTables: Sendable {
-    /// In the order of their declaration; the later of two with one name counts.
+    /// In the order of declaration; the later of two with one name counts.
     package private(set) var declarations: [Table] = []
 
-    /// Creates a list of no table.
+    /// Creates an empty list.
     public init() {}
 
     /// Syncs a table; the last writer wins, column by column.
     ///
     /// - Parameters:
     ///   - table: Its name in the main database.
-    ///   - together: Columns that win or lose as one, each set without the key's.
-    ///   - ids: What an `INTEGER PRIMARY KEY` has.
-    ///   - formerly: The names that columns have in earlier versions of the app, with those that
-    ///     they have now; not of columns in `together`. Without it, a column that was renamed is
-    ///     another one.
+    ///   - together: Column groups: columns that win or lose together; without key columns.
+    ///   - ids: Where the values of an `INTEGER PRIMARY KEY` come from.
+    ///   - formerly: Column names from earlier versions of the app, with their present names; not
+    ///     for columns in `together`. Without it, a renamed column counts as a different one.
     public mutating func add(
         _ table: String, together: [[String]] = [], ids: Identifiers = .declared,
         formerly: [String: String] = [:]
@@ -24,25 +23,25 @@ public struct SyncedTables: Sendable {
                 table: table, merging: .columns, together: together, ids: ids, formerly: formerly))
     }
 
-    /// Syncs a table whose rows merge as `merging` says.
+    /// Syncs a table whose rows merge according to `merging`.
     ///
     /// - Parameters:
     ///   - table: Its name in the main database.
-    ///   - merging: What wins or loses as one.
-    ///   - ids: What an `INTEGER PRIMARY KEY` has.
+    ///   - merging: Whether columns or whole rows win or lose.
+    ///   - ids: Where the values of an `INTEGER PRIMARY KEY` come from.
     public mutating func add(
         _ table: String, merging: Merging, ids: Identifiers = .declared
     ) {
         add(Table(table: table, merging: merging, together: [], ids: ids))
     }
 
-    /// Syncs a key-value store under its name, key by key: of what devices put or remove under one
-    /// key, the latest wins, also over an earlier removal.
+    /// Syncs a key-value store under its name, key by key: for each key, the latest write or
+    /// removal wins.
     ///
-    /// A value that has expired is absent on each device by the device's own clock, and leaves its
-    /// file later, without a word to the others.
+    /// Each device expires values by its own clock. The row is purged later; the purge is not
+    /// synced.
     ///
-    /// - Parameter name: Of the `SecureKeyValueStore`; it is made in the file if it is missing.
+    /// - Parameter name: The `SecureKeyValueStore`'s name; it is created in the file if missing.
     public mutating func add(keyValueStore name: String) {
         add(
             Table(
@@ -50,15 +49,15 @@ public struct SyncedTables: Sendable {
                 ids: .declared))
     }
 
-    /// Whether there is none.
+    /// Whether no table is declared.
     package var isEmpty: Bool { declarations.isEmpty }
 
-    /// Whether a table is among them.
+    /// Whether a table is declared.
     package func declares(_ table: String) -> Bool {
         declarations.contains { $0.table.isSameName(as: table) }
     }
 
-    /// Whether a key-value store is among them.
+    /// Whether a key-value store is declared.
     package func declares(keyValueStore name: String) -> Bool {
         declares(KeyValueStoreName.table(ofStore: name))
     }
@@ -68,7 +67,7 @@ public struct SyncedTables: Sendable {
         declarations.append(declaration)
     }
 
-    /// What wins or loses as one.
+    /// The unit that wins or loses as a whole.
     public enum Merging: String, Sendable {
         /// Each column.
         case columns
@@ -78,11 +77,11 @@ public struct SyncedTables: Sendable {
 
     /// Where the values of the key come from.
     public enum Identifiers: String, Sendable {
-        /// The key means something, or is an UUID: an `INTEGER PRIMARY KEY` is refused, since
-        /// members count it up from the same number.
+        /// The key has a meaning, or is a UUID: an `INTEGER PRIMARY KEY` is refused, since all
+        /// members would count it up from the same number.
         case declared
-        /// The app gives each row a ``SyncedTables/randomID()``; one without a key, for which SQLite
-        /// would count, is refused.
+        /// The app gives each row a ``SyncedTables/randomID()``; a row without a key, for which
+        /// SQLite would choose the next number, is refused.
         case random
     }
 
@@ -92,10 +91,10 @@ public struct SyncedTables: Sendable {
         package var merging: Merging
         package var together: [[String]]
         package var ids: Identifiers
-        /// The columns' names now, by those that they had.
+        /// The columns' present names, by their former names.
         package var formerly: [String: String] = [:]
 
-        /// The store's name, if it is one.
+        /// The key-value store's name, if it is one.
         package var keyValueStore: String? { KeyValueStoreName.store(ofTable: table) }
         /// For people.
         package var title: String { KeyValueStoreName.title(ofTable: table) }
@@ -109,7 +108,7 @@ public struct SyncedTables: Sendable {
 }
 
 extension String {
-    /// Whether both are one name to SQLite, which ignores the case of ASCII letters only.
+    /// Whether SQLite treats both as one name; it ignores the case of ASCII letters only.
     package func isSameName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
     /// The same text for all spellings of a name.
@@ -123,7 +122,7 @@ extension String {
     /// The text as a literal in SQL.
     package var sqlLiteral: String { quoted(in: "'") }
 
-    /// By scalars, as the engine reads: to Swift, a mark with an accent after it is another
+    /// By scalars, as SQLite reads: to Swift, a quotation mark followed by an accent is another
     /// character.
     private func quoted(in mark: Unicode.Scalar) -> String {
         var quoted = UnicodeScalarView([mark])

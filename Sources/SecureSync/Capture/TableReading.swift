@@ -1,6 +1,6 @@
 import SecureStorage
 
-/// What the file's schema says of one table, and whether it can be synced.
+/// Reads one table from the file's schema, and checks whether it can be synced.
 struct TableReading {
     /// As in ``TableShape``.
     let name: String
@@ -18,9 +18,10 @@ struct TableReading {
         var isNotNull: Bool
         var isGenerated: Bool
 
-        /// Whether two values that SQLite takes as equal may be of two storage classes: 1 and 1.0.
+        /// Whether two values that SQLite treats as equal may have different storage classes: 1 and
+        /// 1.0.
         ///
-        /// Other columns convert one to the other when they are written.
+        /// Other columns convert values on writing.
         var keepsStorageClasses: Bool {
             let type = type.uppercased()
             if type.isEmpty || type == "ANY" { return true }
@@ -29,13 +30,13 @@ struct TableReading {
         }
     }
 
-    /// Columns of the key in which SQLite allows NULL.
+    /// Key columns in which SQLite allows NULL.
     var nullableKey: [String] {
         allowsNullKeys ? key.map { columns[$0] }.filter { !$0.isNotNull }.map(\.name) : []
     }
 
     private let allowsNullKeys: Bool
-    /// Whether SQLite would count the keys of rows that are inserted without one.
+    /// Whether SQLite would choose the next number for rows inserted without a key.
     let countsKeys: Bool
 
     /// - Throws: `SyncError.unsuitableTable`, with the reason and what to change.
@@ -146,8 +147,8 @@ struct TableReading {
                     "the unique index \"\(index.name)\" has an expression; store its value in an ordinary column, and "
                         + "make that unique")
             }
-            // Which of two rows stays has to be computed in the same way on each member, without
-            // asking the engine.
+            // Each member must compute in the same way which of two rows stays, without asking
+            // SQLite.
             if let column = columns.first(where: { generated.contains($0.sqlNameKey) }) {
                 throw refusal(
                     "the unique index \"\(index.name)\" has the generated column \"\(column)\"; store its value in "
@@ -163,7 +164,7 @@ struct TableReading {
         foreignKeys = try Self.foreignKeys(of: table, in: db)
     }
 
-    /// Whether an index or a trigger computes something of a row's values.
+    /// Whether an index or a trigger computes something from a row's values.
     private static func hasExpressions(
         _ table: String, in db: SecureDatabaseStore
     ) throws -> Bool {

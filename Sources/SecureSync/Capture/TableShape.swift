@@ -1,10 +1,10 @@
 import SecureStorage
 
-/// A synced table as the file's schema and its declaration describe it.
+/// A synced table, as described by the file's schema and its declaration.
 package struct TableShape: Equatable, Sendable {
     /// On every member.
     package var name: String
-    /// The name in this file, another one only for a key-value store.
+    /// The name in this file, which differs only for a key-value store.
     package var table: String
     /// Whether it is the table of a key-value store.
     package var isKeyValueStore: Bool { table != name }
@@ -12,20 +12,20 @@ package struct TableShape: Equatable, Sendable {
     package var number: Int64
     /// The columns of the primary key, in the key's order.
     package var key: [String]
-    /// The other columns that can be written, in groups that win or lose together; a generated
-    /// column is in none.
+    /// The other writable columns, in column groups; generated columns are excluded.
     package var groups: [[String]]
     /// The columns of each UNIQUE constraint and unique index other than the primary key's.
     package var uniques: [Unique]
     package var foreignKeys: [ForeignKey]
-    /// Whether the table may refuse a merged row for what it is: it is STRICT, or has a CHECK, a
-    /// generated column, an index with an expression or a condition, or a trigger of the app.
+    /// Whether the table may refuse a merged row because of its values: it is STRICT, or has a
+    /// CHECK, a generated column, an index with an expression or a condition, or a trigger of the
+    /// app.
     package var mayRefuseRows: Bool
     /// The number of each column that is in a group: its bit in a mark, its name in a clock.
     ///
-    /// A number is never given to another name, also when the column is dropped.
+    /// A number is never given to another name, even after the column is dropped.
     package var columnNumbers: [String: Int64]
-    /// The names that columns have now, by the keys of those that they had.
+    /// The present names of columns, by the keys of their former names.
     package var formerly: [String: String]
 
     package init(
@@ -45,16 +45,16 @@ package struct TableShape: Equatable, Sendable {
         self.formerly = formerly
     }
 
-    /// The name that a column has now.
+    /// A column's present name.
     func currentName(_ column: String) -> String {
         formerly.isEmpty ? column : formerly[column.sqlNameKey] ?? column
     }
 
-    /// A change with the names that columns have now.
+    /// A change with the present column names.
     ///
-    /// A member that is behind has both: the former column, with what it knows, and what others
-    /// have written to the new one, which waits. The later one counts; what is under the new name,
-    /// if there is none.
+    /// A change from a member with an older version may have both: the former column with its own
+    /// value, and a waiting value of the new column from others. The later one counts; on a tie,
+    /// the one under the new name.
     package func renamed(_ change: RowChange) -> RowChange {
         guard !formerly.isEmpty,
             change.columnGroups.contains(where: { columnGroup in
@@ -90,7 +90,7 @@ package struct TableShape: Equatable, Sendable {
         return change
     }
 
-    /// Runs what reads rows of this table, and names it if one has a text that is none.
+    /// Runs `body`, and names this table in the error if a row has invalid text.
     func reading<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch SecureStorageError.typeConversionFailed {
             throw SyncError.unsuitableTable(
@@ -101,7 +101,7 @@ package struct TableShape: Equatable, Sendable {
 
     package struct Unique: Equatable, Sendable {
         package var columns: [String]
-        /// The collation of each column, which decides what is equal.
+        /// The collation of each column, which decides equality.
         package var collations: [String]
 
         package init(columns: [String], collations: [String]) {
@@ -126,13 +126,13 @@ package struct TableShape: Equatable, Sendable {
         }
     }
 
-    /// All columns that travel: the key's, then the groups'.
+    /// All sent columns: the key's, then the groups'.
     package var columns: [String] { key + groups.joined() }
     /// The names of the key's columns in the bookkeeping tables: `k0`, `k1` and so on.
     package var keyNames: [String] { key.indices.map { "k\($0)" } }
     package var markTable: String { "securestorage_sync_mark_\(number)" }
     package var clockTable: String { "securestorage_sync_row_\(number)" }
-    /// Of the same columns, for new clocks; see ``ClockTable``.
+    /// With the same columns, for new clocks; see ``ClockTable``.
     package var recentClockTable: String { "securestorage_sync_recent_\(number)" }
     /// The two tables; a clock is in one of them.
     package var clockTables: [String] { [recentClockTable, clockTable] }

@@ -4,9 +4,9 @@ internal import SecureStorage
 /// Gives changes their timestamps.
 struct Timestamping {
     let member: MemberID
-    /// What has no clock may have been written up to this time.
+    /// Rows without a clock may have been written up to this time.
     let stablePoint: UInt64
-    /// All timestamps are above, whatever the clock says.
+    /// All timestamps are above it, whatever the clock says.
     let lowerBound: UInt64
     /// As ``Capture/clock``.
     let clock: @Sendable (Int64) -> Int64
@@ -26,8 +26,7 @@ struct Timestamping {
     /// All marks of one row.
     struct Marks {
         var key: [SQLiteValue]
-        /// The places of those of its texts that are not UTF-8, which are BLOBs of the same bytes
-        /// in `key`.
+        /// The places of text in the key that is not UTF-8; `key` has BLOBs of the same bytes.
         var notText: [Int] = []
         /// When it was last inserted, deleted or perhaps replaced.
         var hasInsertion = false
@@ -42,12 +41,12 @@ struct Timestamping {
         /// The last mark of each kind.
         var all: UnsentRows.Marks = [:]
 
-        /// Of a row whose marks are among those of rows that could not travel.
+        /// For a row whose marks are among those of unsent rows.
         init(key: [SQLiteValue]) { self.key = key }
 
         /// - Parameters:
-        ///   - rows: At a mark that begins with the key's columns.
-        ///   - count: The number of these.
+        ///   - rows: Positioned at a mark that begins with the key's columns.
+        ///   - count: The number of key columns.
         /// - Throws: The errors of reading a value.
         init(in rows: SecureDatabaseResultSet, count: Int) throws {
             key = []
@@ -82,8 +81,8 @@ struct Timestamping {
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
         let old = max(old, lowerBound)
         let clock = Timestamp.time(milliseconds: UInt64(max(self.clock(milliseconds), 0)))
-        // Others refuse a greater one. No clock gets there, but a member may have written it: then
-        // the row can lose an edit, but this member's log does not stand still for ever.
+        // Others refuse a greater time. No clock reaches it, but a member may have written it: then
+        // the row can lose an edit, but this member's log is not blocked forever.
         let next = old < Timestamp.greatestTime ? old + 1 : Timestamp.greatestTime
         let time = max(min(clock, Timestamp.greatestClock), next)
         last = max(last, time)
@@ -141,7 +140,7 @@ struct Timestamping {
             current = row
         }
         if let current { try finish(current, &self) }
-        // In the order of the keys, as the others.
+        // In key order, like the others.
         for key in former.keys.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) })
         where !seen.contains(key) {
             guard let values = key.values(), try unsent.isOvertaken(key, values, shape, rows)
@@ -150,7 +149,7 @@ struct Timestamping {
         }
     }
 
-    /// As SQLite compares keys: 1 and 1.0 are one.
+    /// As SQLite compares keys: 1 and 1.0 are equal.
     private static func isSameRow(_ left: Marks, _ right: Marks) -> Bool {
         left.notText == right.notText
             && zip(left.key, right.key).allSatisfy { left, right in
@@ -163,7 +162,7 @@ struct Timestamping {
             }
     }
 
-    /// Whether there is a row of a key with a text that is not UTF-8.
+    /// Whether a row exists whose key has text that is not UTF-8.
     private static func exists(
         _ marks: Marks, _ shape: TableShape, in db: SecureDatabaseStore
     ) throws -> Bool {
@@ -188,14 +187,14 @@ struct Timestamping {
         let greatest = known == nil ? stablePoint : clock.greatest.time
 
         guard let row else {
-            // A row that is gone without a mark of its end was removed uncaptured, by a migration.
+            // A missing row without a deletion mark was removed uncaptured, by a migration.
             guard marks.hasInsertion || marks.hasDeletion || marks.isPerhapsReplaced else {
                 return nil
             }
-            // Dead before, and dead again: the tombstone stands.
+            // Deleted before, and again: the tombstone stays.
             guard clock.isAlive else { return nil }
-            // Without a clock, the row may be as old as the table. That other members never heard
-            // of it cannot be told from here, and a tombstone too many harms nobody.
+            // Without a clock, the row may be as old as the table. Other members may never have
+            // seen it, but an extra tombstone is harmless.
             let incarnation = Timestamp(time: time(marks.at, above: greatest), member: member)
             try clocks.set(RowClock(incarnation: incarnation, isAlive: false), of: marks.key)
             return RowChange(
@@ -204,7 +203,7 @@ struct Timestamping {
         }
 
         if marks.hasInsertion || marks.hasDeletion || !clock.isAlive {
-            // Perhaps replaced, and dead to the clock: nothing that a row could be.
+            // Perhaps replaced, and deleted according to the clock: there is no row.
             guard marks.hasInsertion || marks.hasDeletion || !marks.columns.isEmpty else {
                 return nil
             }
@@ -238,8 +237,8 @@ struct Timestamping {
             columnGroups: columnGroups)
     }
 
-    /// A new incarnation with the time of its insertion, and of each column that was written since
-    /// the time of that: whether this member has synced in between makes no difference.
+    /// A new incarnation with the time of its insertion, and each column written since with its own
+    /// time: whether this member synced in between makes no difference.
     private mutating func insertion(
         of row: RowReader.Row, begun: Int64, _ incarnation: RowChange.Incarnation, _ marks: Marks,
         _ shape: TableShape, _ clocks: ClockTable

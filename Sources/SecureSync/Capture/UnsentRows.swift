@@ -1,23 +1,23 @@
 package import SecureStorage
 
-/// A row of this file that cannot travel as it is; the others have it as it was, or not at all.
+/// A row of this file that cannot be sent as it is; the others have its former state, or no row.
 package struct UnsentRow: Equatable, Sendable {
     package var table: String
     package var key: [SQLiteValue]
     package var reason: Reason
 
     package enum Reason: Int64, Sendable {
-        /// What was written at once has more than 16 MiB, or the row more than 48 MiB.
+        /// One write exceeds 16 MiB, or the row 48 MiB.
         case tooLarge = 1
-        /// A TEXT is not UTF-8.
+        /// A TEXT value is not UTF-8.
         case notText = 2
     }
 }
 
-/// The marks of rows that cannot travel.
+/// The marks of rows that cannot be sent.
 ///
-/// They wait here and not among the others, so that all else goes on, and are taken up with the
-/// next mark of their row: it may be another one then.
+/// They wait here so that other rows can be sent, and are used with their row's next mark: the row
+/// may have changed by then.
 struct UnsentRows {
     let db: SecureDatabaseStore
 
@@ -69,11 +69,11 @@ struct UnsentRows {
             values: [table, key.bytes.asData])
     }
 
-    /// Whether others have deleted a row, or overwritten what could not travel, which no mark says.
+    /// Whether others deleted a row, or overwrote its unsent values, which no mark records.
     func isOvertaken(
         _ key: RowKey, _ values: [SQLiteValue], _ shape: TableShape, _ rows: RowReader
     ) throws -> Bool {
-        // A TEXT that is not UTF-8 is a BLOB of the same bytes here.
+        // TEXT that is not UTF-8 is a BLOB of the same bytes here.
         let conditions = zip(shape.key, values.indices).map { column, index in
             let (name, value) = (column.sqlName, "?\(index + 1)")
             guard case .blob = values[index] else { return "\(name) = \(value)" }
@@ -102,7 +102,7 @@ struct UnsentRows {
 }
 
 extension Capture {
-    /// The rows that cannot travel as they are.
+    /// The rows that cannot be sent as they are.
     package func unsentRows(in db: SecureDatabaseStore) throws -> [UnsentRow] {
         try shapes(in: db).flatMap { shape in
             try db.allRows(
@@ -118,7 +118,7 @@ extension Capture {
         }
     }
 
-    /// Checks that all rows can travel: for what puts the file's rows in the place of the group's.
+    /// Checks that all rows can be sent, before the file's rows replace the group's.
     ///
     /// - Throws: ``SyncError/unsuitableTable(_:_:)`` with the first that cannot.
     func requireNoUnsentRows(in db: SecureDatabaseStore) throws {
@@ -130,7 +130,7 @@ extension Capture {
 }
 
 extension UnsentRow.Reason {
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     var text: String {
         switch self {
         case .tooLarge:
@@ -143,7 +143,7 @@ extension UnsentRow.Reason {
 }
 
 extension SQLiteValue {
-    /// A key in a message; not all of a long one.
+    /// A key in a message, shortened if long.
     var forPeople: String {
         switch self {
         case .null: "NULL"

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What the file from which this one was copied has sent of the writes that both have.
+/// Writes that a copied file shares with its original, and that the original has sent.
 ///
-/// A file that was put back or copied may have unsent writes. Those that were there before, the
-/// other file has sent since: the group knows them, and what others have made of them. Sent again,
-/// they would seem to be new, as soon as the stable point covers them.
+/// A restored or copied file may have unsent writes. The original has since sent those made before
+/// the copy: the group has them, and later changes by others. Sent again, they would look new once
+/// the stable point covers them.
 struct CopiedWrites {
     private var rows: [RowPlace: Sent] = [:]
-    /// Where the store has those batches no more: until when they say what was written, in
+    /// If those batches are gone from the store: the time up to which they cover writes, in
     /// milliseconds since 1970.
     private var time: UInt64 = 0
     private struct Sent {
@@ -22,7 +22,8 @@ struct CopiedWrites {
 
     private mutating func add(_ change: RowChange) {
         var sent = rows[RowPlace(change)] ?? Sent()
-        // An edit whose row's incarnation the stable point covers does not say when that began.
+        // An edit of an incarnation below the stable point does not say when that incarnation
+        // began.
         (sent.incarnation, sent.isAlive) = (
             max(sent.incarnation, change.incarnation.timestamp.time), change.incarnation.isAlive
         )
@@ -34,7 +35,9 @@ struct CopiedWrites {
         rows[RowPlace(change)] = sent
     }
 
-    /// What of an own change only this file has, and what of it may be lost: all else was sent.
+    /// Splits an own change: the part that only this file has, and the part that may be lost.
+    ///
+    /// The rest was sent.
     func split(_ change: RowChange) -> (own: RowChange?, lost: RowChange?) {
         guard let sent = rows[RowPlace(change)] else {
             guard time > 0, !OwnRows.isInsertion(change),
@@ -45,13 +48,12 @@ struct CopiedWrites {
         guard change.incarnation.isAlive else {
             return (change.incarnation.timestamp.time > sent.incarnation ? change : nil, nil)
         }
-        // Begun after the copying, without knowing the row that the other file has edited or ended;
-        // also if it was edited since.
+        // Inserted after the copy, without knowing that the other file edited or deleted the row.
         if change.incarnation.timestamp.time > sent.incarnation { return (change, nil) }
         var (own, lost) = (change, change)
         lost.columnGroups = []
         guard sent.isAlive else {
-            // The row has ended: what was written here since is no row of its own.
+            // The row is deleted: later writes here do not make a row.
             lost.columnGroups = change.columnGroups.filter { $0.timestamp.time > sent.incarnation }
             return (nil, lost.columnGroups.isEmpty ? nil : lost)
         }
@@ -59,7 +61,7 @@ struct CopiedWrites {
             var (isSent, isSame, columnGroup) = (true, true, columnGroup)
             for (column, value) in zip(columnGroup.columns, columnGroup.values) {
                 guard let (time, sentValue) = sent.columns[column.sqlNameKey] else {
-                    // A migration has added the column since, to a row that was sent.
+                    // A migration added the column after the row was sent.
                     guard columnGroup.timestamp.time <= sent.incarnation else { return columnGroup }
                     continue
                 }
@@ -68,9 +70,9 @@ struct CopiedWrites {
                 isSame = isSame && isEqual
                 isSent = isSent && (columnGroup.timestamp.time < time || isEqual)
             }
-            // By a clock that is behind, what was written here later may seem to be older.
+            // If the clock is behind, a later write here may seem older.
             if isSent, !isSame { lost.columnGroups.append(columnGroup) }
-            // By a clock that is behind, a write after the copying has the time of one before it.
+            // If the clock is behind, a write after the copy may have the time of one before it.
             if !isSent { columnGroup.timestamp.time += 1 }
             return isSent ? nil : columnGroup
         }
@@ -86,15 +88,15 @@ struct CopiedWrites {
 }
 
 extension CopiedWrites {
-    /// Reads what the other file has sent next.
+    /// Reads the next batches that the other file has sent.
     ///
     /// - Parameters:
     ///   - store: The group's.
     ///   - keys: The group's.
-    ///   - sent: The last batch that this file has sent.
-    ///   - sealed: The number of the last batch that it has sealed: the writes after that one are
-    ///     in the next transaction.
-    ///   - snapshot: The one that is to be loaded.
+    ///   - sent: The last batch that this file sent.
+    ///   - sealed: The number of the last batch that it sealed: later writes are in the next
+    ///     transaction.
+    ///   - snapshot: The snapshot to load.
     /// - Throws: The store's errors.
     init(
         _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: BatchPosition, sealed: UInt64,
@@ -107,7 +109,7 @@ extension CopiedWrites {
             guard case .batch(let bytes, let name) = try await log.read(number),
                 let (_, body) = try? LogReader.open(bytes, name, keys, after: nil)
             else {
-                // Snapshots have the times of some of the batches that they contain.
+                // Snapshots keep the times of some of their batches.
                 let lowerBounds = snapshot.manifest.logs[sent.member]?.lowerBounds ?? []
                 time = lowerBounds.first { $0.number >= number }?.time ?? 0
                 return

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import SecureStoragePlatform
 
-/// Excludes other engines, of this and of other processes, from work on a file: an app, and a
-/// command line beside it.
+/// Lets one engine at a time work on a file, across processes: an app, and a command line beside
+/// it.
 ///
-/// Each step of an engine is a transaction, but what it concludes from the store holds only while
-/// nobody else goes on with the same log. The lock is the kernel's, on an empty file `NAME-sync`
-/// beside the database, which goes with the lock. The database itself is not locked by it.
+/// Each step of an engine is a transaction, but its conclusions from the store hold only while no
+/// other engine continues the same log. The kernel holds the lock on an empty file `NAME-sync`
+/// beside the database, which is removed with the lock. The database itself is not locked.
 ///
-/// Not where systems end an app that holds a lock while it is suspended: an app and its extensions
-/// take turns themselves there.
+/// Not used where the system ends an app that holds a lock while suspended: there an app and its
+/// extensions take turns themselves.
 final class EngineLock: Sendable {
     private static let suffix = "-sync"
 
@@ -18,17 +18,17 @@ final class EngineLock: Sendable {
 
     private init(_ path: String, _ file: LockFile) { (self.path, self.file) = (path, file) }
 
-    // Before the lock is released: an engine that waits opens the path again then. If somebody has
-    // removed the file, another engine may have created and locked one of that name.
+    // Before the lock is released: a waiting engine then opens the path again. If the file was
+    // removed, another engine may have created and locked a new one of that name.
     deinit { if file.descriptor.isNamed(path) { _ = unlink(path) } }
 
-    /// Takes the lock of a database, and waits for other engines.
+    /// Locks a database, waiting for other engines.
     ///
     /// - Parameters:
     ///   - url: The database's.
     ///   - patience: How long to wait.
-    /// - Returns: nil where there is no lock: on iOS and the like, and in a directory where no file
-    ///   can be created.
+    /// - Returns: nil if there is no lock: on iOS and similar systems, or if no file can be created
+    ///   in the directory.
     /// - Throws: `SyncError.otherEngine` after `patience`; `SyncError.store` on a file system
     ///   without locks.
     static func take(beside url: URL, patience: Duration) async throws -> EngineLock? {
@@ -45,7 +45,7 @@ final class EngineLock: Sendable {
                 } catch is CannotCreate {
                     return nil
                 } catch let error as SystemError {
-                    // Another user's file, who has not yet let others open it.
+                    // Another user's file, not yet opened up to others.
                     guard error.isDenial else {
                         throw SyncError.store(
                             code: "lock", message: "\(path) cannot be locked: \(error.reason)",
@@ -60,10 +60,11 @@ final class EngineLock: Sendable {
 
     private struct CannotCreate: Error {}
 
-    /// Opens the file, or creates it so that whoever can read the database can wait for its lock,
-    /// also after a crash: root's file would keep the database's owner out.
+    /// Opens the file, or creates it so that every user who can read the database can wait for its
+    /// lock, even after a crash: a file of root's would keep the database's owner out.
     ///
-    /// One that is there may be anybody's, a link to a file of another's too, so it stays as it is.
+    /// An existing file may belong to anyone, or link to someone else's file, so it is left
+    /// unchanged.
     private static func open(_ path: String, _ url: URL) throws -> Descriptor {
         while true {
             do { return try open(path) } catch let error as SystemError where error.code == ENOENT {
@@ -77,7 +78,7 @@ final class EngineLock: Sendable {
 
     private static func open(_ path: String) throws -> Descriptor {
         let flags = O_NOFOLLOW | O_NONBLOCK
-        // NFS locks only what is open for writing; of another user's file, only reading is allowed.
+        // NFS locks only files open for writing; another user's file may only be readable.
         do {
             return try Descriptor(path, O_RDWR | flags)
         } catch let error as SystemError where error.isDenial {
@@ -89,7 +90,7 @@ final class EngineLock: Sendable {
         var status = stat()
         guard stat(url.path, &status) == 0 else { return try Descriptor(creating: path) }
         let descriptor = try Descriptor(creating: path, mode: status.st_mode & 0o666)
-        // Root can give it away; others can give it to one of their groups.
+        // Root can change the owner; other users can only set one of their groups.
         if fchown(descriptor.number, status.st_uid, status.st_gid) != 0 {
             _ = fchown(descriptor.number, uid_t.max, status.st_gid)
         }

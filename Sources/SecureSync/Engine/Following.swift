@@ -1,24 +1,24 @@
 internal import Foundation
 internal import SecureStorage
 
-// How a file goes on in the group that follows its own, in one transaction.
+// Moves a file into the group that follows its own, in one transaction.
 
-/// A file that enters the group which follows its own, and whose log has to begin there.
+/// A file that enters the group following its own, where it needs a new log.
 struct SuccessionEntering {
     let keys: GroupKeys
-    /// Those of the group before.
+    /// The former group's.
     let former: GroupKeys
     let capture: Capture
 
-    /// Keeps what only this file may have for the beginning of its log; in a write transaction.
+    /// Keeps changes that only this file may have for the start of its log; in a write transaction.
     func enter(_ chain: [Data], in db: SecureDatabaseStore) throws {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
         var own = try journal.takePending()
         own += try journal.outgoingChanges(former)
-        // A reader loads what the group has.
+        // A reader loads the group's rows.
         if !keys.isReader, place.entered > 0 || place.former != nil {
-            // It was a member, and its rows are more than what it has written.
+            // It was a member, so its rows include more than its own writes.
             _ = try capture.timestampAndSettle(in: db)
             own += try capture.clockedRows(in: db).map(\.withKnownBirth)
         }
@@ -33,7 +33,7 @@ struct SuccessionEntering {
 }
 
 extension RowChange {
-    /// A row that others know: who has edited it since its birth knew that.
+    /// A row that others know: its editors knew its insertion.
     fileprivate var withKnownBirth: RowChange {
         var change = self
         for index in columnGroups.indices
@@ -46,15 +46,15 @@ extension RowChange {
 }
 
 extension SnapshotLoading {
-    /// Joins a snapshot of the group that follows the file's with the rows of the file, whose log
-    /// begins there with what the snapshot lacks; in a write transaction.
+    /// Merges a snapshot of the following group with the file's rows; the new log begins with the
+    /// changes that the snapshot lacks; in a write transaction.
     func follow(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ chain: [Data], in db: SecureDatabaseStore
     ) throws {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
         _ = try capture.timestampAndSettle(in: db)
-        // What of this member's own writes the snapshot's writer did not know, and lost, is news.
+        // Only own writes that the snapshot's writer did not know are new conflicts if they lose.
         let known = try journal.lowerBound(
             of: place.member, journal.acknowledgement(by: [snapshot.writer], of: place.member))
         let pending = try journal.takePending()
@@ -82,7 +82,7 @@ extension SnapshotLoading {
     }
 }
 
-/// Rows with clocks that a snapshot may have as they are.
+/// Rows with clocks, some of which a snapshot may already contain.
 private struct ChangedRows {
     private var rows: [RowPlace: RowChange] = [:]
     private var order: [RowPlace] = []
@@ -94,8 +94,7 @@ private struct ChangedRows {
         }
     }
 
-    /// Forgets what the snapshot's row has too; a row that was born since the stable point is sent
-    /// whole.
+    /// Drops what the snapshot's row also has; a row inserted since the stable point is sent whole.
     mutating func remove(_ change: RowChange) {
         let place = RowPlace(change)
         guard var row = rows[place], row.incarnation == change.incarnation else { return }

@@ -1,8 +1,8 @@
 internal import SecureStorage
 
-// Transactions, each once all that its writer had applied is applied here.
+// Applies each transaction after everything that its writer had applied.
 extension Inbox {
-    /// Applies the next transaction of a log, if it may be applied now.
+    /// Applies the next transaction of a log, if that is possible now.
     mutating func applyNext(of member: MemberID) async throws -> Bool {
         guard var log = logs[member] else { return false }
         let next: LogReader.Transaction
@@ -51,8 +51,8 @@ extension Inbox {
         return true
     }
 
-    /// Admits a transaction if all that its writer had applied is applied here; otherwise notes
-    /// what it waits for.
+    /// Admits a transaction if everything that its writer had applied is applied here; otherwise
+    /// notes what is missing.
     private mutating func admit(
         _ transaction: LogReader.Transaction, of member: MemberID
     ) async throws -> Bool {
@@ -78,7 +78,7 @@ extension Inbox {
                     throw SyncError.damaged(
                         transaction.name, "it has seen another snapshot than the store shows")
                 }
-                // Its timestamps are to be understood with that snapshot's stable point.
+                // Its timestamps are relative to that snapshot's stable point.
                 if position.number > lastSnapshot
                     || snapshots.first.map({ $0 <= position.number }) ?? false
                 {
@@ -91,7 +91,7 @@ extension Inbox {
             }
             if number < position.number {
                 if position.member == keys.member { throw OtherCopy() }
-                // A member that counts has applied it, so it counts for all.
+                // An active member applied it, so it counts for all.
                 if let limit = limits[position.member] {
                     limits[position.member] = max(limit, position.number)
                 }
@@ -105,8 +105,9 @@ extension Inbox {
         return isReady
     }
 
-    /// Whether a batch's writer has known something that counts for nobody, since it did not know
-    /// of a removal: it takes that back, and writes again as another member.
+    /// Whether a batch's writer had applied something invalid because it did not know of a removal.
+    ///
+    /// The writer drops that, and writes again as another member.
     private func isTainted(_ position: BatchPosition) async throws -> Bool {
         guard position.member == .none else { return keys.isLate(position) }
         guard position.number > adopted?.number ?? 0, position.number <= lastSnapshot else {

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-// What the store has of each log, and how much of that counts.
+// Lists each log in the store, and how much of it counts.
 extension Inbox {
-    /// Begins to read the logs that the adopted snapshot names.
+    /// Starts reading the logs that the adopted snapshot names.
     mutating func openLogs() async throws {
         guard let declaration = adopted?.manifest.declaration else { return }
         let members = Set(declaration.logs.keys).union(declaration.closed.keys)
@@ -42,8 +42,8 @@ extension Inbox {
 
     /// Lists a log.
     ///
-    /// What is missing may have been removed since the snapshots were listed, by a member that has
-    /// written a newer one.
+    /// Missing batches may have been removed since the snapshots were listed, by the writer of a
+    /// newer one.
     mutating func list(_ log: inout LogReader) async throws {
         while true {
             let last = lastSnapshot
@@ -60,25 +60,25 @@ extension Inbox {
         }
     }
 
-    /// The last batch of a log that counts; nil for one that goes on.
+    /// The last batch of a log that counts; nil for an open log.
     ///
-    /// What a member has applied of one that is closed for its silence counts for all.
+    /// If a log is closed for inactivity, batches that any member applied count for all.
     private func limit(
         of member: MemberID, _ declaration: Declaration, _ acknowledgement: UInt64
     ) -> UInt64? {
-        // What others have applied without knowing of a removal does not count.
+        // Batches that others applied without knowing of a removal do not count.
         if let last = keys.removed[member] { return last.number }
         if let closed = declaration.closed[member] { return closed }
         guard declaration.logs[member]?.closing != nil else { return nil }
         return max(declaration.positions[member, default: 0], acknowledgement, limits[member] ?? 0)
     }
 
-    /// Finds out whether another copy of this file has gone on writing.
+    /// Checks whether another copy of this file continues its log.
     mutating func checkOwnLog(sent: UInt64) async throws {
         let position = BatchPosition(member: keys.member, number: sent, hash: Data(count: 32))
         var own = LogReader(position, store, keys)
         do { try await list(&own) } catch is NeedsSnapshot { throw OtherCopy() }
-        // One that is sealed here may have arrived without an answer: the outbox finds out.
+        // A batch sealed here may have arrived without an answer: the outbox finds out.
         let sealed = try await database.read { [keys] db in
             try SyncJournal(db).position(of: keys.member).number
         }

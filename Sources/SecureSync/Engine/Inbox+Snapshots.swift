@@ -1,13 +1,13 @@
 internal import Foundation
 internal import SecureStorage
 
-// Which snapshots there are, and whose stable point counts here.
+// Finds snapshots, and adopts their stable points.
 extension Inbox {
     mutating func findSnapshots() async throws {
         let reader = SnapshotStore(store: store, keys: keys)
         let known = adopted?.number ?? 0
         let listed = try await reader.numbers(after: known > 0 ? known - 1 : 0)
-        // It stays in the store at least until there are two newer ones.
+        // A snapshot stays in the store at least until there are two newer ones.
         if adopts, listed.isEmpty {
             throw SyncError.storeHasForgotten(.snapshots, have: known, found: 0)
         }
@@ -17,17 +17,17 @@ extension Inbox {
         let newest = try await reader.newest(of: snapshots)
         if let newest { covered = covered.joined(with: newest.manifest.declaration.positions) }
         guard adopts, let adopted else { return }
-        // Who has signed it was removed before, and this file did not know.
+        // Its signer was removed earlier, and this file did not know.
         guard try keys.counts(adopted) else { throw Stale() }
-        // Logs have begun with snapshots that are gone.
+        // Logs began with snapshots that are gone.
         if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
     }
 
-    /// Lets the next snapshot's stable point count, if all that the snapshot contains is applied
+    /// Adopts the next snapshot's stable point, if everything that the snapshot contains is applied
     /// here.
     ///
-    /// One that contradicts what is known here is not adopted, nor any after it: whoever has signed
-    /// it has to be removed. The logs go on.
+    /// A snapshot that contradicts this file is not adopted, nor any after it: its signer has to be
+    /// removed. The logs continue.
     mutating func adoptNext() async throws -> Bool {
         guard adopts, !isHalted, let number = snapshots.first else { return false }
         do {
@@ -42,7 +42,7 @@ extension Inbox {
     private mutating func adopt(_ number: UInt64) async throws -> Bool {
         let reader = SnapshotStore(store: store, keys: keys)
         guard let found = try await reader.read(number) else {
-            // Void; or removed since it was listed, and batches that this file needs with it.
+            // Invalid; or removed since it was listed, with batches that this file needs.
             let name = SyncNames.snapshot(group: keys.group, number: number)
             let isInvalid = keys.invalid.contains(name)
             if !isInvalid, try await store.read(name) == nil { try await findSnapshots() }
@@ -59,7 +59,7 @@ extension Inbox {
             snapshots.removeFirst()
             return true
         }
-        // A member that counts has applied it, so it counts for all.
+        // An active member applied it, so it counts for all.
         for (member, position) in declaration.positions where keys.removed[member] == nil {
             if let limit = limits[member] { limits[member] = max(limit, position) }
         }
@@ -68,7 +68,7 @@ extension Inbox {
             let positions = try journal.positions()
             let numbers = Dictionary(uniqueKeysWithValues: positions.map { ($0.member, $0.number) })
             guard declaration.canBeAdopted(with: numbers) else { return false }
-            // A log is closed when all writers know it; a reader may have read on.
+            // A log is closed once all writers know it; a reader may have read further.
             if keys.isReader,
                 positions.contains(where: { $0.number > declaration.closed[$0.member] ?? .max })
             {
@@ -98,8 +98,10 @@ extension Inbox {
         return true
     }
 
-    /// Whether a snapshot counts: one that a removed member has signed has to be followed by one
-    /// that counts by itself, since that member may have put another one in its place.
+    /// Whether a snapshot counts.
+    ///
+    /// One signed by a removed member must be followed by one that counts without it, since the
+    /// removed member may have replaced it.
     private func isFollowed(_ snapshot: AdoptedSnapshot) async throws -> Bool {
         var last = snapshot
         for number in snapshots.drop(while: { $0 <= snapshot.number }) {
@@ -112,7 +114,7 @@ extension Inbox {
         return keys.countsAlone(last)
     }
 
-    /// What the next snapshot contains was in the store before it.
+    /// The batches in a snapshot were in the store before it, so missing ones are withheld.
     mutating func findWithheldPositions() async throws {
         guard adopts, !isHalted, let number = snapshots.first else { return }
         let reader = SnapshotStore(store: store, keys: keys)
@@ -130,7 +132,7 @@ extension Inbox {
 }
 
 extension SyncJournal {
-    /// Why a snapshot cannot be the next one, by what this file knows; nil if it can.
+    /// Why a snapshot cannot be the next one, as far as this file knows; nil if it can.
     fileprivate func objection(
         to next: AdoptedSnapshot, after adopted: AdoptedSnapshot
     ) throws -> String? {

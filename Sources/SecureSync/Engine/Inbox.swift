@@ -1,57 +1,57 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What others have written, on its way from the store into the file: each transaction of a log
-/// takes effect as one, after all that its writer had applied.
+/// Applies other members' changes from the store to the file.
+///
+/// Each transaction of a log is applied atomically, after everything that its writer had applied.
 struct Inbox {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let store: any SyncObjectStore
     let keys: GroupKeys
     var logs: [MemberID: LogReader] = [:]
-    /// The removed members whose logs were found to end as the chain says.
+    /// The removed members whose logs end where the chain says.
     var complete: Set<MemberID> = []
-    /// Those whose next transaction knows what does not count: see ``isTainted(_:)``.
+    /// Members whose next transaction depends on something invalid: see ``isTainted(_:)``.
     var tainted: Set<MemberID> = []
-    /// The last batch that counts of each member whose log is at its end, as far as applied batches
-    /// have said.
+    /// The last batch that counts of each ended log, according to the batches applied so far.
     var limits: [MemberID: UInt64] = [:]
     /// The snapshot whose stable point counts in this file.
     var adopted: AdoptedSnapshot?
-    /// The numbers of those after it.
+    /// The numbers of later snapshots.
     var snapshots: [UInt64] = []
     /// The last number that the store has listed.
     var lastSnapshot: UInt64 = 0
-    /// What the store's newest snapshot contains.
+    /// The positions in the store's newest snapshot.
     var covered: VersionVector = [:]
-    /// Whether the next snapshot is not adopted, since it is wrong.
+    /// Whether adoption has stopped because the next snapshot is wrong.
     var isHalted = false
-    /// Which timestamps others may give now.
+    /// The timestamps that other members may use now.
     var timestampRules: TimestampRules?
-    /// Whether snapshots may be adopted: not before all that this file has written is in its rows.
+    /// Whether snapshots may be adopted: only once all of this file's writes are in its rows.
     var adopts = false
 
-    /// What was done so far, also before an error.
+    /// The work done so far, even if an error follows.
     var outcome = Outcome()
 
     struct Outcome: Sendable {
         var transactions = 0
         var rows = 0
-        /// Why logs stand still; the others were applied.
+        /// Why some logs are blocked; the others were applied.
         var failures: [SyncError] = []
-        /// Whether all that counts of the store is applied.
+        /// Whether everything in the store that counts is applied.
         var isComplete = false
-        /// Whether all is applied but logs that cannot be read, and what waits for those.
+        /// Whether everything is applied except unreadable logs and changes that wait for them.
         var isSettled = false
     }
 
     /// Others have seen batches of this member that this file does not know, or its log is closed.
     struct OtherCopy: Error {}
 
-    /// This file has applied what does not count, since it did not know that a member was removed.
+    /// This file applied invalid batches, because it did not know that a member was removed.
     struct Stale: Error {}
 
-    /// Batches that this file lacks are gone, and the newest snapshot has what they say.
+    /// Batches that this file needs are gone, and the newest snapshot has their rows.
     struct NeedsSnapshot: Error {}
 
     init(
@@ -61,7 +61,7 @@ struct Inbox {
         (self.database, self.capture, self.store, self.keys) = (database, capture, store, keys)
     }
 
-    /// Applies all that the store has.
+    /// Applies everything in the store.
     mutating func run() async throws {
         try await begin()
         var hasMoved = true
@@ -84,8 +84,7 @@ struct Inbox {
             }
         }
         try await findWithheld()
-        // The beginning of a transaction whose end is not there yet says nothing; its writer may
-        // never come back.
+        // An incomplete transaction does not count: its writer may never return.
         let rest = logs.values.filter { log in
             !tainted.contains(log.member)
                 && log.next.map { $0.position.number <= limits[log.member] ?? .max } ?? false
@@ -95,7 +94,7 @@ struct Inbox {
             outcome.isComplete
             || !outcome.failures.isEmpty && outcome.failures.allSatisfy(\.isOfALog)
         if !adopts, outcome.failures.isEmpty, let adopted {
-            // What waits is put onto the rows after all logs: it must not meet half of a row.
+            // Pending changes are applied after all logs: they must not meet half a row.
             let needed = rest.compactMap(\.next).flatMap(\.positions).filter { $0.member == .none }
             if needed.contains(where: { $0.number > adopted.number && $0.number <= lastSnapshot }) {
                 throw NeedsSnapshot()
@@ -129,8 +128,8 @@ struct Inbox {
         }
     }
 
-    /// Checks that nothing was applied that a removed member has written since, or in the place of
-    /// what counts.
+    /// Checks that nothing applied here was written by a member after its removal, or replaces a
+    /// batch that counts.
     private func requireNothingLate() async throws {
         let removed = keys.removed
         guard !removed.isEmpty else { return }
@@ -145,15 +144,15 @@ struct Inbox {
         }
     }
 
-    /// The first batch of a log that the store does not have, of those up to a number; nil if it
-    /// has all, or the log cannot be read.
+    /// The first batch up to a number that the store lacks; nil if it has all, or the log cannot be
+    /// read.
     mutating func missing(of member: MemberID, upTo position: UInt64) async throws -> UInt64? {
         guard var log = logs[member], log.end < position else { return nil }
         try await list(&log)
         return log.end < position ? log.end + 1 : nil
     }
 
-    /// What a transaction needs was in the store before it; so what is not there is withheld.
+    /// Batches that a transaction needs were in the store before it, so missing ones are withheld.
     private mutating func findWithheld() async throws {
         try await findWithheldPositions()
         for log in logs.values.sorted(by: { $0.member < $1.member })
@@ -179,7 +178,7 @@ struct Inbox {
                     continue
                 }
                 try await list(&needed)
-                // Otherwise it came in the meantime, and the next round applies it.
+                // Otherwise it has just arrived, and the next round applies it.
                 guard try await needed.readNext(limit: limits[position.member]) == nil else {
                     continue
                 }

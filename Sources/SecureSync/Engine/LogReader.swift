@@ -1,24 +1,24 @@
 internal import Foundation
 internal import SecureStorage
 
-/// One member's log, from the batch after the last one that was applied here.
+/// One member's log, from the first batch not applied here.
 struct LogReader {
     private let log: MemberLog
     var member: MemberID { log.member }
     /// The batch that the next one follows.
     private(set) var position: BatchPosition
-    /// What the store has listed after the position, without gaps.
+    /// The batches listed after the position, without gaps.
     private(set) var listed: [MemberLog.Place] = []
-    /// What the store has listed after the first gap.
+    /// The batches listed after the first gap.
     private(set) var beyond: [MemberLog.Place] = []
-    /// Whether there is a batch, and the one before it is missing.
+    /// Whether there is a batch whose predecessor is missing.
     private(set) var isTorn = false
-    /// The next transaction, once it was read.
+    /// The next transaction, once it is read.
     private(set) var next: Transaction?
 
     /// The batches of one transaction.
     struct Transaction: Sendable {
-        /// What its writer had applied before.
+        /// The positions that its writer had applied.
         var positions: [BatchPosition]
         var changes: [RowChange]
         /// Its last batch.
@@ -28,11 +28,11 @@ struct LogReader {
         var batches: [Batch]
         /// The object of its last batch.
         var name: String
-        /// Whose key that is sealed with.
+        /// The epoch whose key sealed the last batch.
         var epoch: UInt64
     }
 
-    /// What is kept of a batch.
+    /// The parts of a batch that are kept.
     struct Batch: Sendable {
         var position: BatchPosition
         var time: UInt64
@@ -45,11 +45,11 @@ struct LogReader {
         self.position = position
     }
 
-    /// Lists what the store has of the log.
+    /// Lists the log's batches in the store.
     ///
     /// - Parameters:
-    ///   - covered: The last batch that a snapshot contains: up to it, batches may be gone.
-    ///   - limit: The last batch that counts; nil for a log that goes on.
+    ///   - covered: The last batch that a snapshot contains: batches up to it may be gone.
+    ///   - limit: The last batch that counts; nil for an open log.
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the last applied batch is
     ///   missing; `Inbox.NeedsSnapshot` if the next one is gone, and a snapshot has it.
     mutating func list(covered: UInt64 = 0, limit: UInt64? = nil) async throws {
@@ -67,23 +67,23 @@ struct LogReader {
             guard place.number == end + 1 else { break }
             listed.append(place)
         }
-        // Batches are removed from the beginning: where the last one is there, none after it is
-        // gone, and a snapshot that contains more says what is not so.
+        // Batches are removed from the beginning: if the last applied one is there, no later one is
+        // gone, and a snapshot that claims more is wrong.
         let isThere = position.number > 0 && places.first?.number == position.number
         if end < min(covered, limit), !isThere { throw Inbox.NeedsSnapshot() }
         beyond = Array(later[listed.count...])
         isTorn = try await log.hasBatch(in: beyond)
     }
 
-    /// The last number that the store has listed.
+    /// The last listed number.
     var end: UInt64 { listed.last?.number ?? position.number }
 
     /// Reads the next transaction, if the store has all of it.
     ///
-    /// - Parameter limit: The last batch that counts; nil for a log that goes on.
+    /// - Parameter limit: The last batch that counts; nil for an open log.
     /// - Returns: nil at the end of the log.
-    /// - Throws: ``SyncError/damaged(_:_:)`` if there is a batch after what is none, or if one
-    ///   cannot be read; ``SyncError/newerFormat(_:)``; the store's errors.
+    /// - Throws: ``SyncError/damaged(_:_:)`` if an object that is not a batch precedes one, or if a
+    ///   batch cannot be read; ``SyncError/newerFormat(_:)``; the store's errors.
     mutating func readNext(limit: UInt64? = nil) async throws -> Transaction? {
         if let next { return next.position.number <= limit ?? .max ? next : nil }
         var assembly = TransactionAssembly()
@@ -98,7 +98,7 @@ struct LogReader {
                 if try await log.hasBatch(in: listed[(index + 1)...]) {
                     throw SyncError.damaged(name, MemberLog.isOther)
                 }
-                // A stranger's, and the log ends before it.
+                // A stranger's object; the log ends before it.
                 beyond = listed[index...] + beyond
                 listed.removeSubrange(index...)
                 return nil
@@ -131,8 +131,9 @@ struct LogReader {
         }
     }
 
-    /// Checks that the log goes on to the last batch that counts of a removed member, which may
-    /// have put others in the place of those that counted.
+    /// Checks that the log continues to the last batch of a removed member that counts.
+    ///
+    /// The member may have replaced batches.
     ///
     /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
     ///   ``SyncError/newerFormat(_:)``; the store's errors.
@@ -157,14 +158,14 @@ struct LogReader {
         }
     }
 
-    /// Why a batch cannot be read that is known to have been there.
+    /// Why a batch that is known to exist cannot be read.
     func failure(naming number: UInt64) -> SyncError {
         guard let place = beyond.first, place.number == number, let attempt = place.tries.last
         else { return .withheld(SyncLog(member), number: number) }
         return .damaged(log.name(number, attempt), MemberLog.isOther)
     }
 
-    /// Goes on after the transaction that was read.
+    /// Moves past the transaction that was read.
     mutating func advance() {
         guard let done = next else { return }
         position = done.position
@@ -172,8 +173,8 @@ struct LogReader {
         next = nil
     }
 
-    /// Opens the batch of these bytes, which its member has signed for its place, if it follows the
-    /// one with the hash, if there is one.
+    /// Opens a batch that its member signed for its place, and checks that it follows the given
+    /// hash, if any.
     ///
     /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/newerFormat(_:)``.
     static func open(

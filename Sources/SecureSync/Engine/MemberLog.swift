@@ -1,32 +1,33 @@
 internal import Foundation
 internal import SecureStorage
 
-/// One member's log in the store, where strangers may have put something under its names: of the
-/// objects with a number, the first that the member has signed is its batch.
+/// One member's log in the store.
 ///
-/// A name that is taken by something else costs its writer one more try, and its readers nothing.
+/// Strangers may put objects under its names, so the first object with a number that the member
+/// signed is its batch. A name taken by another object costs the writer one more attempt, and
+/// readers nothing.
 struct MemberLog: Sendable {
     let store: any SyncObjectStore
     let keys: GroupKeys
     let member: MemberID
 
-    /// A number that the store lists, and the tries under which it has an object of a batch's size.
+    /// A listed number, and its attempts that have an object of a batch's size.
     struct Place: Equatable, Sendable {
         var number: UInt64
         var tries: [UInt64]
     }
 
-    /// What the store has under a number.
+    /// The result of reading a number.
     enum Found {
         case batch(Data, name: String)
-        /// Nothing that the member has signed.
+        /// Objects, none signed by the member.
         case other(name: String)
         case nothing
     }
 
     static let isOther = "it is not what the log's member has signed"
 
-    /// Lists the numbers from one on.
+    /// Lists the numbers from `first` on.
     func places(from first: UInt64 = 1) async throws -> [Place] {
         let prefix = SyncNames.log(group: keys.group, member: member)
         let after = first < 2 ? nil : name(first - 1)
@@ -45,7 +46,7 @@ struct MemberLog: Sendable {
         return tries.sorted { $0.key < $1.key }.map { Place(number: $0, tries: $1.sorted()) }
     }
 
-    /// Reads what the store has under a number that it has listed.
+    /// Reads the batch with a listed number.
     ///
     /// - Throws: ``SyncError/newerFormat(_:)``; the store's errors.
     func read(_ place: Place) async throws -> Found {
@@ -62,12 +63,12 @@ struct MemberLog: Sendable {
         return found
     }
 
-    /// Reads what the store has under a number.
+    /// Reads the batch with a number.
     ///
     /// - Throws: ``SyncError/newerFormat(_:)``; the store's errors.
     func read(_ number: UInt64) async throws -> Found {
         let name = name(number)
-        // Nearly always it is this one; otherwise the others have to be listed.
+        // Nearly always this name has the batch; otherwise the other attempts have to be listed.
         if let bytes = try await store.read(name), isSigned(bytes, number) {
             return .batch(bytes, name: name)
         }
@@ -78,7 +79,7 @@ struct MemberLog: Sendable {
         return try await read(place)
     }
 
-    /// Whether the store has a batch of this number that the member has signed.
+    /// Whether the store has a batch with this number that the member signed.
     func hasBatch(_ number: UInt64) async throws -> Bool {
         if case .batch = try await read(number) { return true }
         return false
@@ -86,7 +87,7 @@ struct MemberLog: Sendable {
 
     /// Whether one of these numbers has a batch.
     ///
-    /// After a gap nothing can be read: a few tell whether something is missing, or a stranger has
+    /// Nothing can be read after a gap. A few numbers show whether a batch is missing or a stranger
     /// put an object there.
     func hasBatch(in places: some Collection<Place>) async throws -> Bool {
         for place in places.prefix(4) {
@@ -95,10 +96,10 @@ struct MemberLog: Sendable {
         return false
     }
 
-    /// The first batch that is missing of those that a snapshot contains; nil if there is none.
+    /// The first missing batch that a snapshot contains; nil if none is missing.
     ///
-    /// Batches are removed from the beginning: where the store has some of a log, it has the last
-    /// one that any snapshot contains, or the snapshot says what is not so.
+    /// Batches are removed from the beginning: if the store has any of a log, it has the last one
+    /// that any snapshot contains, or the snapshot is wrong.
     func missing(upTo position: UInt64) async throws -> UInt64? {
         guard position > 0, try await places(from: position).isEmpty,
             let last = try await places().last?.number

@@ -2,21 +2,22 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// What this member has written, on its way into the store: rows become sealed batches in the file,
-/// in one transaction, and then objects.
+/// Sends this member's changes to the store: one transaction in the file seals rows as batches,
+/// which then become objects.
 struct Outbox: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let store: any SyncObjectStore
 
-    /// A batch of this member's log exists with other bytes: another copy of this file writes too.
+    /// A batch of this member's log exists with other bytes: another copy of this file also writes.
     struct OtherCopy: Error {}
 
-    /// Seals all that was written since the last time.
+    /// Seals all changes since the last call.
     ///
     /// - Parameters:
     ///   - keys: The group's, as of now.
-    ///   - positions: Whether to seal a batch without rows if only what was applied has changed.
+    ///   - positions: Whether to seal a batch without rows if only the applied positions have
+    ///     changed.
     /// - Throws: The errors of the database.
     func seal(_ keys: GroupKeys, evenPositionsAlone positions: Bool) async throws {
         _ = try await database.write { [capture] db in
@@ -24,7 +25,7 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Seals all that was written, in the caller's transaction.
+    /// Seals all unsealed changes, in the caller's transaction.
     ///
     /// - Returns: How many rows.
     @discardableResult
@@ -33,15 +34,15 @@ struct Outbox: Sendable {
         in db: SecureDatabaseStore
     ) throws -> Int {
         if keys.isReader {
-            // Triggers refuse its writes. What comes in without them counts for nobody, and has no
-            // timestamp by which it could outdo what does.
+            // Triggers refuse its writes. Rows written without triggers do not count, and have no
+            // timestamp that could win over others.
             _ = try capture.takeUpLater(in: db)
             return 0
         }
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
         guard place.entered > 0 else {
-            // Its log does not begin yet: see SnapshotLoading.
+            // Its log has not begun: see SnapshotLoading.
             let changes = try capture.timestampAndSettle(in: db)
             try journal.addPending(changes)
             return 0
@@ -54,7 +55,7 @@ struct Outbox: Sendable {
     /// Seals changes as the next transaction of this member's log.
     ///
     /// - Parameters:
-    ///   - changes: What the transaction writes.
+    ///   - changes: The transaction's changes.
     ///   - keys: The group's, as of now.
     ///   - capture: The file's.
     ///   - journal: Of the file; in a write transaction.
@@ -72,8 +73,8 @@ struct Outbox: Sendable {
     ///
     /// - Parameters:
     ///   - keys: The group's.
-    ///   - uploaded: Grows with each batch that is in the store then and was not known to be, also
-    ///     before an error.
+    ///   - uploaded: Grows with each batch newly known to be in the store, even if an error
+    ///     follows.
     /// - Throws: `OtherCopy`; the errors of the store.
     func upload(_ keys: GroupKeys, _ uploaded: inout Int) async throws {
         var isFirst = true
@@ -83,7 +84,7 @@ struct Outbox: Sendable {
                 return (try journal.place(), try journal.outgoing(limit: 8, bytes: 4 << 20))
             }
             guard let place, place.entered > 0, let first = next.first else { return }
-            // Nobody could read what comes after a gap. The inbox finds out why there is one.
+            // Batches after a gap cannot be read. The inbox finds out why there is one.
             if isFirst, try await !isAfter(first.number, of: place) { return }
             isFirst = false
             let log = MemberLog(store: store, keys: keys, member: place.member)
@@ -95,14 +96,14 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Creates a batch, under the first name that no stranger has taken.
+    /// Creates a batch under the first name that is not taken by a stranger.
     private func create(_ batch: SyncJournal.Outgoing, in log: MemberLog) async throws {
         var attempt: UInt64 = 0
         while true {
             let name = log.name(batch.number, attempt)
             if try await store.create(name, batch.bytes) { return }
             let found = try await store.read(name)
-            // The answer to an earlier try may have been lost.
+            // The answer to an earlier attempt may have been lost.
             if found == batch.bytes { return }
             guard let found else {
                 throw SyncError.store(
@@ -114,7 +115,7 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Whether the store has the batch before one of this member, or need not have it any more.
+    /// Whether the store has the batch before one of this member's, or no longer needs it.
     private func isAfter(_ number: UInt64, of place: SyncJournal.Place) async throws -> Bool {
         let covered = try await database.read { db in
             try SyncJournal(db).adopted()?.manifest.declaration.positions[place.member] ?? 0

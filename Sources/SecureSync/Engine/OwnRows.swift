@@ -1,15 +1,15 @@
-/// What only this file has written, one change for each row.
+/// The changes that only this file has, one for each row.
 ///
-/// Nobody has seen it, so an insertion and the edits after it are one insertion, in which each
-/// column has the time of its last edit.
+/// Nobody has seen them, so an insertion and its later edits become one insertion. Each column has
+/// the time of its last edit.
 struct OwnRows {
     private(set) var changes: [RowChange] = []
-    /// The birth of a new row as long as the logs are not read: below those of all others.
+    /// The incarnation of a new row until the logs are read: below all others.
     let earlyTimestamp: Timestamp
     /// Whether a row of the group wins over one that was in the file before.
     private let groupWins: Bool
     private var places: [RowPlace: Int] = [:]
-    /// The births that the file has shown of each row of its own.
+    /// The incarnations that the file has shown of each own row.
     private var births: [RowPlace: Set<Timestamp>] = [:]
 
     init(_ all: [RowChange], _ place: SyncJournal.Place) {
@@ -28,10 +28,9 @@ struct OwnRows {
         }
         let former = changes[index]
         let isInsertion = Self.isInsertion(former)
-        // What was in the file before has lost to a row of the group, and is listed.
+        // A row from before joining that loses to the group's row is listed.
         let isGroups = groupWins && isInsertion && !isOwn(change.incarnation.timestamp, of: change)
-        // While a log waits to begin, the file may show an older incarnation of the row than its
-        // own.
+        // Until the log begins, the file may show an older incarnation of the row than its own.
         let isEdit =
             change.incarnation.isAlive && former.incarnation.isAlive
             && change.incarnation.timestamp <= former.incarnation.timestamp
@@ -54,13 +53,15 @@ struct OwnRows {
         }
     }
 
-    /// Whether a row with this birth is the one that this file has inserted.
+    /// Whether a row with this incarnation is the one that this file inserted.
     func isOwn(_ birth: Timestamp, of change: RowChange) -> Bool {
         birth == earlyTimestamp || births[RowPlace(change)]?.contains(birth) ?? false
     }
 
-    /// An edit has a column with another timestamp, written in knowledge of the row unless that is
-    /// below the stable point; a row of a key alone is only ever inserted.
+    /// An edit has a column with another timestamp, and knows the row unless the row is below the
+    /// stable point.
+    ///
+    /// A row with only a key is always an insertion.
     static func isInsertion(_ change: RowChange) -> Bool {
         change.incarnation.isAlive
             && change.columnGroups.allSatisfy {
@@ -71,7 +72,7 @@ struct OwnRows {
 
     func early(_ change: RowChange) -> RowChange { Self.begun(change, at: earlyTimestamp) }
 
-    /// The row as an insertion of another time.
+    /// The row as an insertion at another time.
     static func begun(_ change: RowChange, at timestamp: Timestamp) -> RowChange {
         var change = change
         change.incarnation = .init(
@@ -86,10 +87,10 @@ struct OwnRows {
 }
 
 extension RowChange {
-    /// Puts a value over what there is of its columns, where it is later; keeps what was known
-    /// before both.
+    /// Replaces earlier values of the same columns; keeps what both writes knew.
     ///
-    /// Not by equal groups of columns: a migration or a new declaration may have changed them.
+    /// Column groups are not compared as wholes: a migration or a new declaration may have changed
+    /// them.
     fileprivate mutating func put(_ columnGroup: ColumnGroup) {
         var columnGroup = columnGroup
         var (kept, place): ([ColumnGroup], Int?) = ([], nil)
@@ -104,7 +105,7 @@ extension RowChange {
                 kept.append(former)
                 continue
             }
-            // Of several, the least: what is above it was not known to all of them.
+            // The least of several: not all of them knew what is above it.
             if place == nil {
                 (columnGroup.known, place) = (former.known, kept.count)
             } else {
@@ -120,7 +121,7 @@ extension RowChange {
 }
 
 extension RowChange.ColumnGroup {
-    /// What is left without the columns of another one.
+    /// The columns that the other group does not have.
     fileprivate func without(_ other: Self) -> Self {
         let names = Set(other.columns.map(\.sqlNameKey))
         let rest = columns.indices.filter { !names.contains(columns[$0].sqlNameKey) }

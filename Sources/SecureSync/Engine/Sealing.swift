@@ -1,22 +1,21 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Seals changes that come one after the other as batches of this member's log; in a write
-/// transaction of the file.
+/// Seals a sequence of changes as batches of this member's log; in a write transaction of the file.
 ///
-/// It holds two parts at most: an import may have more rows than fit in memory.
+/// Holds at most two parts: an import may have more rows than fit in memory.
 struct Sealing {
     private let keys: GroupKeys
     private let capture: Capture
     private let journal: SyncJournal
     private var place: SyncJournal.Place
     private var splitting = TransactionParts.Splitting()
-    /// A part that is sealed when it is known whether its transaction goes on.
+    /// A part that is sealed once it is known whether its transaction has another part.
     private var held: [RowChange]?
-    /// Of the parts of the transaction so far, the held one included.
+    /// The size of the transaction's parts so far, including the held one.
     private var memory = 0
     private var count = 0
-    /// What the first batch tells.
+    /// The positions in the first batch.
     private var positions: [BatchPosition]?
 
     init(
@@ -33,20 +32,20 @@ struct Sealing {
 
     /// Seals the rest.
     ///
-    /// - Parameter isNeeded: Whether there is a batch without rows if nothing was added.
+    /// - Parameter isNeeded: Whether to seal a batch without rows if nothing was added.
     /// - Returns: How many changes were sealed.
     /// - Throws: ``SyncError/rowTooLarge(_:)``; the errors of the database.
     @discardableResult
     mutating func finish(evenIfEmpty isNeeded: Bool) throws -> Int {
         guard count > 0 || isNeeded else { return 0 }
         try hold(splitting.part)
-        // What waits was written before, as the rest of this may have been.
+        // Pending changes are older, as the rest of this transaction may be.
         try seal(held ?? [], isLast: true, hasLowerBound: !journal.hasPending())
         let now = try capture.now(in: journal.db)
         for position in positions ?? [] {
             try journal.setAcknowledgement(by: place.member, of: position.member, position.number)
         }
-        // What is timestamped from now on is later than what the last batch says of its time.
+        // Later timestamps are above the last batch's lower bound.
         try capture.raiseLowerBound(to: now, in: journal.db)
         place.published = try capture.machineTime(in: journal.db)
         try journal.setPlace(place)
@@ -91,10 +90,10 @@ struct Sealing {
 }
 
 extension SyncJournal {
-    /// What this member has applied of other logs, as far as its batches have not said it yet.
+    /// Positions of other logs that this member applied and has not yet acknowledged.
     fileprivate func positionsToTell(by member: MemberID) throws -> [BatchPosition] {
         var told = try positions().filter { $0.member != member }
-        // The last snapshot whose stable point counts here, as if it were a log of nobody.
+        // The adopted snapshot, as if it were a log without a member.
         if let adopted = try adopted() {
             told.append(BatchPosition(member: .none, number: adopted.number, hash: adopted.hash))
         }

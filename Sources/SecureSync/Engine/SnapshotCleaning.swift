@@ -1,12 +1,12 @@
 internal import Foundation
 internal import SecureStorage
 
-// What a snapshot makes superfluous in the store, and what was left of one that did not come about.
+// Removes objects that a snapshot replaces, and the remains of unfinished snapshots.
 extension SnapshotWriting {
-    /// Removes parts of snapshots that did not come about.
+    /// Removes parts of unfinished snapshots.
     ///
-    /// The creation of a manifest may have failed here and take effect later, so its parts stay
-    /// until its number is taken.
+    /// A manifest's creation may fail here and take effect later, so its parts stay until its
+    /// number is taken.
     func removeDrafts() async throws {
         let (known, drafts) = try await database.read { db in
             (try SyncJournal(db).adopted()?.number ?? 0, try SyncJournal(db).drafts())
@@ -35,8 +35,7 @@ extension SnapshotWriting {
             })
     }
 
-    /// Removes batches that the snapshot before contains and that are old, and all snapshots before
-    /// that one.
+    /// Removes old batches that the previous snapshot contains, and all snapshots before it.
     func clean(previous: AdoptedSnapshot, next: AdoptedSnapshot) async throws {
         let (policy, capture) = (policy, capture)
         let (end, last) = try await database.read { db in
@@ -58,7 +57,7 @@ extension SnapshotWriting {
         let kept = [previous.manifest.rows.name, next.manifest.rows.name]
         for number in try await snapshots.numbers(after: 0) where number < previous.number {
             let manifest = try await snapshots.read(number)?.snapshot.manifest
-            // Members that read on need each.
+            // Members that continue to read need each one.
             if let manifest, manifest.time > end { break }
             if let rows = manifest?.rows, !kept.contains(rows.name) {
                 try await removeParts(of: rows.name, rows.parts.count)
@@ -69,12 +68,12 @@ extension SnapshotWriting {
 }
 
 extension SyncJournal {
-    /// A snapshot whose parts are written, and of whose manifest it is not known.
+    /// A snapshot whose parts are written, but whose manifest may not exist.
     struct Draft {
-        /// Of the rows.
+        /// The name of its rows.
         var name: Data
         var parts: Int
-        /// Of its manifest; 0 before it was tried to create that.
+        /// The manifest's number; 0 before an attempt to create it.
         var number: UInt64
     }
 

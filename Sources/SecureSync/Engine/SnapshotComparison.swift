@@ -1,28 +1,27 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Compares the rows of a snapshot with those of a file that has adopted it.
+/// Compares a snapshot's rows with those of a file that adopted it.
 ///
-/// A snapshot has no more than its writer's word for its rows, and who loads it has them from then
-/// on. Whoever has adopted it has applied all that is in it: so each of its rows is here as it is
-/// there, or as somebody has written it since.
+/// Only its writer vouches for a snapshot's rows, and a file that loads it keeps them. A file that
+/// adopted it has applied all of its batches: each row must be equal here, or have a later write.
 struct SnapshotComparison: Sendable {
     private let manifest: SnapshotManifest
     private let keys: GroupKeys
     /// The file's tables, by their names.
     private let tables: [String: TableShape]
-    /// Up to which time all that a member has timestamped is in the snapshot, in milliseconds since
+    /// The time up to which the snapshot has all of a member's timestamps, in milliseconds since
     /// 1970.
     private let lowerBounds: [MemberID: UInt64]
-    /// Those rows of the snapshot that were not met in the file yet.
+    /// The snapshot's rows not yet found in the file.
     private var rows: [Int: Row] = [:]
     private var shapes: [[String]] = []
     private var numbers: [[String]: Int] = [:]
-    /// How many rows are not as they are in the file, and the table of one of them.
+    /// How many rows differ from the file's, and the table of one of them.
     private(set) var (count, table) = (0, "")
 
     private enum Row {
-        /// Nothing of it was written since the stable point: the columns, and a hash of each value.
+        /// Not written since the stable point: the columns, and a hash of each value.
         case settled(shape: Int, [Int], table: String)
         case written(RowChange)
     }
@@ -46,10 +45,10 @@ struct SnapshotComparison: Sendable {
     mutating func add(_ changes: [RowChange]) {
         let stablePoint = manifest.declaration.stablePoint
         for change in changes {
-            // Of a table that this version of the app does not sync, the file has no rows.
+            // The file has no rows of a table that this version of the app does not sync.
             guard let table = tables[change.table.sqlNameKey] else { continue }
             let change = table.renamed(stablePoint.reduced(change))
-            // That the row has ended is known to all, and was forgotten.
+            // All members know the deletion, and its tombstone is gone.
             guard change.incarnation.isAlive || change.incarnation.timestamp > .stablePoint else {
                 continue
             }
@@ -71,8 +70,7 @@ struct SnapshotComparison: Sendable {
             table: change.table)
     }
 
-    /// Compares all that were taken with the rows of the file, of which nothing may wait for a
-    /// timestamp.
+    /// Compares the added rows with the file's, none of which may wait for a timestamp.
     mutating func compare(_ capture: Capture, in db: SecureDatabaseStore) throws {
         let stablePoint = manifest.declaration.stablePoint
         try capture.eachRow(in: db) { change in
@@ -85,7 +83,7 @@ struct SnapshotComparison: Sendable {
                     note(own.table)
                 }
             case .settled(let shape, let hashes, let table):
-                // What was written since has a timestamp.
+                // Later writes have a timestamp.
                 guard own.incarnation.timestamp == .stablePoint else { return }
                 if !own.incarnation.isAlive || differs(own, shapes[shape], hashes) { note(table) }
             case .written(let theirs): if isOther(own, than: theirs) { note(own.table) }
@@ -100,7 +98,7 @@ struct SnapshotComparison: Sendable {
         rows = [:]
     }
 
-    /// Whether it is a value that leaves each file at another time.
+    /// Whether it is a value that each file removes at its own time.
     private static func mayExpire(_ change: RowChange) -> Bool {
         guard KeyValueStoreName.store(ofTable: change.table) != nil else { return false }
         return change.columnGroups.contains { columnGroup in

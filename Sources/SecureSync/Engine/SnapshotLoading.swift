@@ -1,17 +1,17 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Replaces the file's rows by those of a snapshot, and puts onto them what only this file has
-/// written, in one transaction.
+/// Replaces the file's rows with a snapshot's, and reapplies changes that only this file has, in
+/// one transaction.
 ///
-/// For a file whose log begins: of a new member, or of one whose log is closed, or that is a copy;
-/// and for one that was away so long that batches which it needs are gone.
+/// For a file that starts a log: of a new member, after its log was closed, or as a copy. Also for
+/// a file that was offline so long that batches it needs are gone.
 struct SnapshotLoading: Sendable {
     let capture: Capture
     let keys: GroupKeys
     let store: any SyncObjectStore
 
-    /// Downloads a snapshot's parts, and removes the files afterwards.
+    /// Downloads a snapshot's parts, and removes the files after `body`.
     func withFiles(
         of snapshot: AdoptedSnapshot, _ body: @Sendable ([URL]) async throws -> Void
     ) async throws {
@@ -23,7 +23,7 @@ struct SnapshotLoading: Sendable {
     /// Downloads the parts into a directory for temporary files.
     ///
     /// - Returns: The files, in the order of the parts; the caller removes the directory.
-    /// - Throws: `SyncError.damaged` for a part that is not what the manifest says, or is gone.
+    /// - Throws: `SyncError.damaged` for a part that does not match the manifest, or is gone.
     private func download(
         _ rows: SnapshotManifest.Rows, into directory: URL
     ) async throws -> [URL] {
@@ -44,12 +44,12 @@ struct SnapshotLoading: Sendable {
         return files
     }
 
-    /// What this file has sent into its log, and the snapshot does not contain.
+    /// Changes that this file sent and the snapshot does not contain.
     func sentChanges(
         of member: MemberID, after snapshot: AdoptedSnapshot, upTo sent: UInt64
     ) async throws -> [RowChange] {
         let declaration = snapshot.manifest.declaration
-        // What counts of a log that this member has left is read as others' logs are.
+        // The valid part of a log that this member left is read like other members' logs.
         var number = declaration.closed[member] ?? declaration.positions[member, default: 0]
         number = max(number, keys.removed[member]?.number ?? 0)
         var changes: [RowChange] = []
@@ -66,8 +66,8 @@ struct SnapshotLoading: Sendable {
 
     /// Loads the rows of the newest snapshot from its downloaded parts; in a write transaction.
     ///
-    /// `sent` is what ``sentChanges(of:after:upTo:)`` has returned, and `copied` what another copy
-    /// of this file has sent of its unsent writes.
+    /// `sent` comes from ``sentChanges(of:after:upTo:)``; `copied` has those of this file's unsent
+    /// writes that another copy sent.
     func load(
         _ snapshot: AdoptedSnapshot, _ files: [URL], sent: [RowChange], _ copied: CopiedWrites,
         in db: SecureDatabaseStore
@@ -82,10 +82,10 @@ struct SnapshotLoading: Sendable {
         try journal.setAdopted(snapshot)
     }
 
-    /// Joins the rows of a snapshot with those of a file whose log goes on.
+    /// Merges a snapshot's rows with those of a file whose log continues.
     ///
-    /// Its log holds the stable point: so nothing in the file is below the stable point that others
-    /// do not know, and a row that the snapshot lacks is one that the file has newer news of.
+    /// Its log holds back the stable point: others know everything in the file that is below it. If
+    /// the snapshot lacks a row, the file has newer changes of that row.
     private func join(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
         in db: SecureDatabaseStore
@@ -95,7 +95,7 @@ struct SnapshotLoading: Sendable {
         try Outbox.seal(keys, capture, in: db)
         try capture.forget(through: manifest.declaration.stablePoint, in: db)
         try journal.joinLogs(of: manifest)
-        // What lost is news only if the snapshot's writer did not know it.
+        // A lost value is a new conflict only if the snapshot's writer did not know it.
         let known = try journal.lowerBound(
             of: place.member, manifest.declaration.positions[place.member, default: 0])
         let last = Timestamp.time(milliseconds: known) | 0xffff
@@ -106,10 +106,10 @@ struct SnapshotLoading: Sendable {
         }
     }
 
-    /// Replaces the file's rows by those of a snapshot.
+    /// Replaces the file's rows with a snapshot's.
     ///
-    /// What only this file has written is still seen where it can be: new rows, below all that
-    /// comes with the logs, and edits of rows that the snapshot has.
+    /// Changes that only this file has stay visible where possible: new rows, below everything from
+    /// the logs, and edits of the snapshot's rows.
     private func replace(
         _ snapshot: AdoptedSnapshot, _ files: [URL], _ place: SyncJournal.Place,
         _ sent: [RowChange], _ copied: CopiedWrites, in db: SecureDatabaseStore
@@ -117,9 +117,9 @@ struct SnapshotLoading: Sendable {
         let journal = SyncJournal(db)
         let declaration = snapshot.manifest.declaration
         let new = try capture.timestamp(in: db)
-        // What is timestamped from now on has to be above the stable point.
+        // Later timestamps must be above the stable point.
         try capture.raiseLowerBound(to: declaration.stablePoint.time, in: db)
-        // They are nowhere else.
+        // Only this file has them.
         try capture.requireNoUnsentRows(in: db)
         let waiting = try (journal.takePending() + journal.outgoingChanges(keys))
             .map(copied.split)
@@ -158,7 +158,7 @@ struct SnapshotLoading: Sendable {
             } else if !change.incarnation.isAlive,
                 declaration.standing(change, rowIsThere: isThere) == nil
             {
-                // Nor later: it must not outdo edits of the row that is seen from now on.
+                // Nor later: it must not win over later edits of the visible row.
                 try capture.noteLost(change, .deleted, known, in: db)
                 continue
             } else if declaration.stablePoint.isEdit(change, of: incarnation),
@@ -198,8 +198,8 @@ struct SnapshotLoading: Sendable {
         }
     }
 
-    /// Lists what waits for the rows in the conflicts, as far as the rows do not show it: the file
-    /// goes into another group; in a write transaction.
+    /// Lists pending changes that the rows do not show as conflicts, when the file enters another
+    /// group; in a write transaction.
     static func listPending(_ capture: Capture, in db: SecureDatabaseStore) throws {
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { return }
@@ -210,10 +210,9 @@ struct SnapshotLoading: Sendable {
         }
     }
 
-    /// Puts onto the rows what only this file has written, once the logs are read; in a write
-    /// transaction.
+    /// Reapplies changes that only this file has, once the logs are read; in a write transaction.
     ///
-    /// What does not stand is listed in the conflicts.
+    /// Changes that do not apply are listed as conflicts.
     static func putPending(
         _ keys: GroupKeys, _ capture: Capture, in db: SecureDatabaseStore
     ) throws {
@@ -233,7 +232,7 @@ struct SnapshotLoading: Sendable {
             let isOurs = incarnation.map { rows.isOwn($0, of: change) } ?? true
             var stands = declaration.standing(change, rowIsThere: incarnation != nil)
             if OwnRows.isInsertion(change) {
-                // If another one has come with the logs, that is listed already.
+                // If the logs brought another one, the conflict is already listed.
                 if place.keepsRows, !isOurs { continue }
                 if isOurs {
                     stands = stands.flatMap { $0.incarnation.timestamp > .stablePoint ? $0 : nil }
@@ -243,7 +242,7 @@ struct SnapshotLoading: Sendable {
                 !declaration.stablePoint.isEdit(change, of: incarnation),
                 !known.isWhole(change)
             {
-                // It would make a row of nothing but the edited columns.
+                // It would create a row with only the edited columns.
                 stands = nil
             }
             if let stands {
@@ -259,12 +258,12 @@ struct SnapshotLoading: Sendable {
 }
 
 extension StablePoint {
-    /// Whether a change is an edit of a row with this birth: the row that its writer has seen.
+    /// Whether a change is an edit of the row with this incarnation, which its writer saw.
     fileprivate func isEdit(_ change: RowChange, of incarnation: Timestamp?) -> Bool {
         incarnation.map { reduced($0) == reduced(change.incarnation.timestamp) } ?? false
     }
 
-    /// An edit or a deletion that nobody has seen: it counts, whenever it was made.
+    /// An edit or a deletion that nobody has seen: it counts, whatever its time.
     fileprivate func raisedEdit(_ change: RowChange) -> RowChange {
         guard !OwnRows.isInsertion(change) else { return change }
         func raised(_ timestamp: Timestamp) -> Timestamp {

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension BatchPosition {
-    /// This one, or what a snapshot from which the group goes on contains of the log.
+    /// This position, or the later one in a snapshot from which the group continues.
     func reaching(_ manifest: SnapshotManifest?) -> BatchPosition {
         guard let manifest, let log = manifest.logs[member] else { return self }
         let last = manifest.declaration.positions[member, default: 0]
@@ -9,10 +9,10 @@ extension BatchPosition {
     }
 }
 
-/// The group's snapshots, as one member reads them in the store.
+/// The group's snapshots in the store, as read by one member.
 ///
-/// A manifest that no member may have signed is invalid: it takes a number and changes nothing, as
-/// with the chain. If a store damages one, it shows: each names the hash of the one before.
+/// A manifest without an authorized signer is invalid: it takes a number and changes nothing, as
+/// with the chain. Damage by a store shows, since each manifest names the hash of the previous one.
 struct SnapshotStore: Sendable {
     let store: any SyncObjectStore
     let keys: GroupKeys
@@ -30,7 +30,7 @@ struct SnapshotStore: Sendable {
             .filter { $0 > number }
     }
 
-    /// Returns nil if the manifest is invalid, or not there.
+    /// Returns nil if the manifest is invalid or missing.
     func read(_ number: UInt64) async throws -> (snapshot: AdoptedSnapshot, previous: Data)? {
         let name = SyncNames.snapshot(group: keys.group, number: number)
         guard !keys.invalid.contains(name), let bytes = try await store.read(name) else {
@@ -73,18 +73,18 @@ struct SnapshotStore: Sendable {
                 object.header.previous
             )
         } catch is CBORError where keys.hasKey(ofEpoch: object.header.epoch) {
-            // Its writer has sealed what is no manifest.
+            // Its writer sealed something that is not a manifest.
             keys.invalid.insert(name, size: bytes.count)
             return nil
         } catch let error as CBORError {
-            // A member without the group's keys cannot read any.
+            // Without the group's keys, no manifest can be read.
             _ = try keys.currentKey()
             throw SyncError.damaged(name, error.reason)
         }
     }
 
-    /// Whether a snapshot that a writer had adopted is one that a removed member has made, or
-    /// another one before it knew of the removal.
+    /// Whether an adopted snapshot was written by a removed member, or by one that did not yet know
+    /// of the removal.
     func isLate(_ adopted: BatchPosition) async throws -> Bool {
         let name = SyncNames.snapshot(group: keys.group, number: adopted.number)
         guard let bytes = try await store.read(name),

@@ -3,16 +3,15 @@ internal import SecureKeys
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// When members write snapshots, and how long what they replace is kept.
+/// When members write snapshots, and how long replaced objects are kept.
 package struct SnapshotPolicy: Sendable {
-    /// After so many batches since the last one.
+    /// Write after this number of batches since the last one.
     package var batches: UInt64 = 500
-    /// Or so many bytes of them.
+    /// Or after this number of their bytes.
     package var bytes: UInt64 = 8 << 20
-    /// Batches that a snapshot contains are kept so long for members that come back, in
-    /// milliseconds.
+    /// How long batches in a snapshot are kept for returning members, in milliseconds.
     package var retention: UInt64 = 7 * 24 * 3_600_000
-    /// A member of which nothing was heard for so long does not hold the stable point for ever, in
+    /// A member that is inactive for this time no longer holds back the stable point, in
     /// milliseconds.
     package var silence: UInt64 = 90 * 24 * 3_600_000
 
@@ -29,7 +28,7 @@ struct SnapshotWriting: Sendable {
 
     var snapshots: SnapshotStore { SnapshotStore(store: store, keys: keys) }
 
-    /// Writes a snapshot if there is need for one, and removes what it makes superfluous.
+    /// Writes a snapshot if one is due, and removes the objects that it replaces.
     ///
     /// - Parameter send: Brings sealed batches into the store.
     /// - Returns: Whether one was written.
@@ -51,12 +50,12 @@ struct SnapshotWriting: Sendable {
             try await clean(previous: previous, next: next)
             return true
         } catch SyncError.rowTooLarge {
-            // Several members have made a row so large together. The batches stay.
+            // Several members together made a row too large. The batches stay.
             return false
         }
     }
 
-    /// Writes the first snapshot of a group that this member has founded.
+    /// Writes the first snapshot of a group that this member founded.
     ///
     /// - Returns: nil if there is one already.
     /// - Throws: The errors of the database and of the store.
@@ -70,12 +69,11 @@ struct SnapshotWriting: Sendable {
         return written?.next
     }
 
-    /// Writes the first snapshot of a group with the members of the file's own: its rows with their
-    /// clocks, and the same stable point, so that edits which only others have still count.
+    /// Writes the first snapshot of a group that takes over the members of the file's own.
     ///
-    /// Their logs are open: the stable point waits until each has told what it has. Not those of
-    /// members for which the stable point has not waited, or does not for long: they enter as new
-    /// ones.
+    /// It keeps the rows' clocks and the stable point, so edits that only others have still count.
+    /// Their logs are open: the stable point waits for each one's acknowledgement. Members that no
+    /// longer hold back the stable point, or soon will not, enter as new members.
     ///
     /// - Returns: nil if rows wait for timestamps.
     /// - Throws: The errors of the database and of the store.
@@ -129,7 +127,7 @@ struct SnapshotWriting: Sendable {
         let (capture, keys, policy) = (capture, keys, policy)
         let known = try await database.read { try SyncJournal($0).adopted()?.number ?? 0 }
         let newer = try await snapshots.numbers(after: known)
-        // One that counts is adopted first; others only take numbers.
+        // A valid one is adopted first; others only take numbers.
         guard try await snapshots.newest(of: newer) == nil else { return nil }
         let written = try await writeSealed(sending: send) { db in
             let journal = SyncJournal(db)
@@ -180,11 +178,11 @@ struct SnapshotWriting: Sendable {
         return (previous, next)
     }
 
-    /// A row waits for a timestamp: its value is under the timestamp of the one before it.
+    /// A row waits for a timestamp: its value still has the previous value's.
     private struct Unsealed: Error {}
 
-    /// As ``writeParts(sending:_:)``, with the rows sealed right before they are read: an app may
-    /// write all the time.
+    /// Like ``writeParts(sending:_:)``, but seals the rows right before reading them: an app may
+    /// write at any time.
     private func writeSealed(
         sending send: () async throws -> Void,
         _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
@@ -198,11 +196,11 @@ struct SnapshotWriting: Sendable {
         return nil
     }
 
-    /// Members whose logs are to be closed: removed ones, and those not heard for long.
+    /// Members whose logs must be closed: removed and inactive ones.
     ///
-    /// A clock that is wrong must not take others for silent: the time is that of this machine, but
-    /// not later than the last that any other has sent. Nor its own: who has sent something since
-    /// the last snapshot is not silent. A log that is closed by mistake costs its owner a new
+    /// This machine's wrong clock must not make others seem inactive: the time is at most that of
+    /// the latest batch by another member. Nor must a member's own wrong clock: one that has sent
+    /// something since the last snapshot is active. A log closed by mistake costs its owner a new
     /// start, and no data.
     private static func silent(
         _ keys: GroupKeys, _ declaration: Declaration, _ policy: SnapshotPolicy, now: UInt64,
@@ -222,7 +220,7 @@ struct SnapshotWriting: Sendable {
 
     /// Writes the rows as they are in one read transaction, then the manifest.
     ///
-    /// What only this file has of them must not be lost with it: it is sent in between.
+    /// Unsent changes in them must not be lost with this file: they are sent in between.
     private func writeParts(
         sending send: () async throws -> Void = {},
         _ makeManifest: @escaping @Sendable (SecureDatabaseStore) throws -> SnapshotManifest?
@@ -268,13 +266,13 @@ struct SnapshotWriting: Sendable {
         let (member, last) = (keys.member, made.manifest.declaration.positions[keys.member] ?? 0)
         let sent = try await database.read { try SyncJournal($0).sentPosition(of: member).number }
         guard sent >= last else { return nil }
-        // Without a lock, another engine may have taken them for what is left of a former try.
+        // Without a lock, another engine may have taken them for the remains of an earlier attempt.
         guard
             try await database.write({ db in
                 try SyncJournal(db).numberDraft(name, made.manifest.declaration.number)
             })
         else { return nil }
-        // The first one of a group may be written from a file that is in another one still.
+        // A group's first snapshot may be written from a file that is still in another group.
         let previous = made.manifest.declaration.number == 1 ? nil : made.previous
         guard let next = try await snapshots.create(made.manifest, after: previous) else {
             try await removeDrafts()

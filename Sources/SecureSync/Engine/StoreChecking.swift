@@ -1,21 +1,21 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Reads objects and notes what is wrong with them.
+/// Reads objects and records problems.
 struct StoreChecking {
     let store: any SyncObjectStore
     private(set) var found = SyncVerification()
     private var logs: [MemberID: Log] = [:]
-    /// What batches say that their writers had applied.
+    /// Positions that batches acknowledge, with the batch's name.
     private var named: [(position: BatchPosition, by: String)] = []
 
     init(store: any SyncObjectStore) { self.store = store }
 
-    /// What was found of a log.
+    /// The findings about a log.
     private struct Log {
-        /// Up to it, batches may be gone.
+        /// Batches up to this one may be gone.
         var contained: UInt64
-        /// After it, batches count for nobody.
+        /// Batches after this one are invalid.
         var last: UInt64?
         /// The last batch in the store.
         var end: UInt64 = 0
@@ -23,11 +23,11 @@ struct StoreChecking {
         var hashes: [UInt64: Data] = [:]
     }
 
-    /// What a file knows of the store.
+    /// A file's knowledge of the store.
     struct Known: Sendable {
-        /// The last batch that was applied of each log, and of the own one the last that was sent.
+        /// The last applied batch of each log; of the own log, the last sent one.
         var positions: [MemberID: BatchPosition] = [:]
-        /// The last batch of each log that others have applied, as far as they have said it.
+        /// The last batch of each log that others have acknowledged.
         var acknowledgements: [MemberID: UInt64] = [:]
         /// The first 16 bytes of the hash of each batch that was sent or applied since the stable
         /// point.
@@ -38,7 +38,7 @@ struct StoreChecking {
         init(_ keys: GroupKeys, _ journal: SyncJournal) throws {
             let place = try journal.place()
             for member in keys.writers {
-                // What is sealed and not sent is still of the member that this file was.
+                // Sealed batches not yet sent belong to the former member.
                 let isOwn = member == keys.member || member == place?.former
                 let position =
                     try isOwn ? journal.sentPosition(of: member) : journal.position(of: member)
@@ -75,7 +75,7 @@ struct StoreChecking {
                 continue
             }
             let kept = MembershipState.kept(of: bytes)
-            // Of an invalid one the hash may be kept.
+            // For an invalid entry, only the hash may be kept.
             guard kept != entry, MembershipState.hash(of: bytes) != entry else { continue }
             note(.damaged(name, "it is not the entry that this file has read before"))
         }
@@ -111,11 +111,11 @@ struct StoreChecking {
         }
     }
 
-    /// Compares the rows of the snapshot that this file has adopted with the file's.
+    /// Compares the rows of the adopted snapshot with the file's.
     ///
     /// - Parameters:
-    ///   - snapshot: The newest, whose parts were found to be what it says.
-    ///   - writer: The name of who has made it.
+    ///   - snapshot: The newest, whose parts match its manifest.
+    ///   - writer: The name of its writer.
     ///   - keys: The group's.
     ///   - capture: The file's.
     ///   - database: The file.
@@ -145,7 +145,7 @@ struct StoreChecking {
         let compared = try await database.read { db -> SnapshotComparison? in
             var comparison = read
             let journal = SyncJournal(db)
-            // What waits for a timestamp, or cannot travel, has the one of the value before it.
+            // A value that waits for a timestamp, or cannot be sent, has the previous value's.
             guard try capture.waitingMarks(in: db) == nil, try !journal.hasPending(),
                 try UnsentRows(db: db).isEmpty(),
                 try journal.adopted()?.hash == snapshot.hash
@@ -186,10 +186,10 @@ struct StoreChecking {
 
     // MARK: - Logs
 
-    /// Checks what the store has of a log.
+    /// Checks a log in the store.
     ///
-    /// Batches up to `contained` are in the newest snapshot and may be gone; those after `last`
-    /// count for nobody.
+    /// Batches up to `contained` are in the newest snapshot and may be gone; those after `last` are
+    /// invalid.
     mutating func checkLog(
         of member: MemberID, _ keys: GroupKeys, _ known: Known, contained: UInt64, last: UInt64?
     ) async throws {
@@ -198,7 +198,7 @@ struct StoreChecking {
         var log = Log(contained: contained, last: last)
         var expected = min(places.first?.number ?? contained + 1, contained + 1)
         var previous: Data?
-        // What is not signed is a stranger's, unless there was a batch of that number.
+        // An unsigned object is a stranger's, unless there was a batch with that number.
         var others: [(number: UInt64, name: String)] = []
         let least = max(known.positions[member]?.number ?? 0, known.acknowledgements[member] ?? 0)
         func noteOthers(before number: UInt64) {
@@ -251,7 +251,7 @@ struct StoreChecking {
         logs[member] = log
     }
 
-    /// Checks that each log goes on as far as this file and the batches that were read know it.
+    /// Checks that each log reaches the positions that this file and the read batches know.
     mutating func checkEnds(_ known: Known) {
         var needed = known.acknowledgements
         for (position, name) in named where position.member != .none {

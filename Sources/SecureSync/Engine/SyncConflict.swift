@@ -1,38 +1,36 @@
 public import Foundation
 public import SecureStorage
 
-/// Something that was written and is not seen: values that lost against others whose writer did not
-/// know them, or a whole row that is held back.
+/// A value that lost to a concurrent write, or a row that is held back.
 ///
-/// To answer one, write the row as it is to be: that reaches all members as any write does. Then
+/// To resolve a conflict, write the row as you want it; that write syncs like any other. Then
 /// forget the conflict with ``SyncEngine/forget(_:)``.
 public struct SyncConflict: Sendable, Equatable {
-    /// Why it is not seen.
+    /// Why it is not visible.
     public enum Reason: Sendable, Hashable {
-        /// Another value of the same column, or of a column that wins or loses with it, is later.
+        /// A later value exists for the same column, or for a column of its column group.
         case overwritten
-        /// The row was deleted; or it, or a value of it, was held back when the file went into
-        /// another group.
+        /// The row was deleted; or the row or one of its values was held back when the file moved
+        /// to another group.
         case deleted
-        /// The row was inserted again, or twice; the later insertion is what is seen.
+        /// The row was inserted again, or twice; the later insertion is visible.
         case replaced
-        /// This device deleted the row, and was silent for so long that nobody can tell whether the
-        /// deletion or an edit by others is later. The row stands; there are no values.
+        /// This device deleted the row, but was offline too long to rule out a later edit by
+        /// others. The row is kept; there are no values.
         case deletionLost
-        /// Another row that was inserted earlier has the same value of a UNIQUE constraint. The row
-        /// returns by itself when that value is free.
+        /// A row inserted earlier has the same value of a UNIQUE constraint. The row returns
+        /// automatically when that value is free.
         case uniqueValueTaken
-        /// A row that it refers to is not there, or is held back itself. The row returns with that
-        /// one.
+        /// A row that it refers to is missing or held back. The row returns with that row.
         case parentMissing
-        /// Columns that two members wrote break a CHECK together. The row returns when one is
-        /// changed.
+        /// Columns written by two members together violate a CHECK. The row returns when one of
+        /// them changes.
         case checkFailed
-        /// What was written here has more than 16 MiB, or its row more than 48 MiB, so that it is
-        /// not sent; it is sent when the row is written again, and smaller. There are no values.
+        /// A write on this device exceeds 16 MiB, or its row 48 MiB, so it is not sent. It is sent
+        /// when the row is written again with less. There are no values.
         case tooLarge
-        /// The row has a TEXT that is not UTF-8, so that what was written here is not sent; it is
-        /// sent when the row is written again, without that. There are no values.
+        /// The row has TEXT that is not UTF-8, so this device's write is not sent. It is sent when
+        /// the row is written again without that text. There are no values.
         case notText
     }
 
@@ -40,37 +38,40 @@ public struct SyncConflict: Sendable, Equatable {
     public let table: String
     /// The values of the primary key, in the order of its columns.
     public let key: [SQLiteValue]
-    /// What is not seen, by the names of the columns: all of a row that is held back.
+    /// The values that are not visible, by column name: all values of a row that is held back.
     public let values: [String: SQLiteValue]
-    /// Why it is not seen.
+    /// Why it is not visible.
     public let reason: Reason
-    /// When it was written, by its writer's clock; nil for a row that is held back, and where the
-    /// time is not kept: of what was in a file before it joined, and of what was written long ago.
-    public let writtenAt: Date?
-    /// Who wrote it: the ``SyncMember/id`` of a member, or of a former one; nil for a row that is
-    /// held back, or if that is not known any more.
+    /// When it was written, by its writer's clock.
     ///
-    /// A member writes in its own name only. Of rows that a device brought along when it joined, or
-    /// that came with a snapshot, it is who that device says.
+    /// nil for a row that is held back, and where the time is not kept: for rows from before
+    /// joining, and for old writes.
+    public let writtenAt: Date?
+    /// The ``SyncMember/id`` of the writer, which may be a former member; nil for a row that is
+    /// held back, or if the writer is no longer known.
+    ///
+    /// A member can only write in its own name. For rows that a device brought along when it
+    /// joined, and for rows in a snapshot, that device names the writer.
     public let writtenBy: SyncMember.ID?
 
-    /// The entry in the list of what has lost.
+    /// The entry in the list of lost values.
     let entry: RowConflict?
 
     /// The name of the key-value store; nil for a table.
     ///
-    /// `key` is then the key, and `values` has what differs of `value` as it is stored, its `kind`,
-    /// and when it `expires`, in seconds since 1970: see `Docs/FileFormats.md`.
+    /// `key` is then the key, and `values` has those that differ of `value` (as stored), `kind` and
+    /// `expires` (in seconds since 1970): see `Docs/FileFormats.md`.
     public var keyValueStore: String? { KeyValueStoreName.store(ofTable: table) }
 
     /// The table or the store, for people.
     package var title: String { KeyValueStoreName.title(ofTable: table) }
 
-    /// Whether the row is kept out of its table until the reason goes; otherwise it is one that has
-    /// lost for good, or that is only here.
+    /// Whether the row is kept out of its table until the reason is gone.
+    ///
+    /// Otherwise a value has lost for good, or exists only on this device.
     public var isHeldBack: Bool { entry == nil && !isUnsent }
 
-    /// Whether the row is as it should be here, and the others do not have it so.
+    /// Whether the row is correct on this device but not sent to the others.
     public var isUnsent: Bool { reason == .tooLarge || reason == .notText }
 
     init(_ conflict: RowConflict) {

@@ -1,10 +1,10 @@
 internal import SecureStorage
 
 extension SyncEngine {
-    /// What of others' writes or of this file's has lost, the oldest first, then the rows that are
-    /// held back, and those that cannot travel.
+    /// The values that lost, others' and this file's, oldest first; then the rows that are held
+    /// back, and those that cannot be sent.
     ///
-    /// Up to 10,000 entries of at most 16 MiB are kept of what has lost; the oldest go first.
+    /// Up to 10,000 lost values, of at most 16 MiB, are kept; the oldest are removed first.
     ///
     /// - Parameter table: One of the synced tables; nil for all.
     /// - Returns: The conflicts of this file; other members list their own.
@@ -13,7 +13,7 @@ extension SyncEngine {
         try database.read { [capture] in try capture.allConflicts(in: table, of: $0) }
     }
 
-    /// What has lost of a key-value store.
+    /// The conflicts of a key-value store.
     ///
     /// - Parameter name: The store's.
     /// - Returns: As ``conflicts(in:)``.
@@ -22,8 +22,8 @@ extension SyncEngine {
         try conflicts(in: KeyValueStoreName.table(ofStore: name))
     }
 
-    /// Removes what has lost from the list of this file; a row that is held back stays in it until
-    /// it returns or is deleted.
+    /// Removes a conflict from this file's list; a row that is held back stays listed until it
+    /// returns or is deleted.
     ///
     /// - Parameter conflict: One of ``conflicts(in:)``.
     /// - Throws: The errors of the database.

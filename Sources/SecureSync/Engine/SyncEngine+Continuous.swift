@@ -1,20 +1,20 @@
 internal import Foundation
 internal import SecureStorage
 
-// Work that goes on until it is cancelled.
+// Continuous sync until cancelled.
 extension SyncEngine {
 
     /// Sends and applies whenever there is something to do, until the task is cancelled.
     ///
-    /// What is written here, by any process, is sent after a second without another write, and
-    /// after five seconds at the latest. What others write arrives when the store shows the mark
-    /// that they set: at once in PostgreSQL, after half a second in a directory, and after 1 to 15
-    /// seconds in a bucket, whose setting that is. A mark may be lost, so the store is looked
-    /// through every hour as well. A failure that may pass is shown in ``status``, and tried again
-    /// after 1 second, then 2, and so on up to five minutes.
+    /// Local writes, by any process, are sent after one second without another write, and after
+    /// five seconds at the latest. Others' changes arrive when the store shows the mark that they
+    /// set: at once in PostgreSQL, after half a second in a directory, and after 1 to 15 seconds in
+    /// a bucket, depending on its setting. A mark may be lost, so the store is also checked every
+    /// hour. A failure that may be temporary is shown in ``status``, and retried after 1 second,
+    /// then 2, and so on up to five minutes.
     ///
-    /// - Throws: `CancellationError`; ``SyncError`` of kinds that do not pass by themselves; the
-    ///   errors of the database.
+    /// - Throws: `CancellationError`; ``SyncError`` of kinds that are not temporary; the errors of
+    ///   the database.
     public func run() async throws {
         let (wakes, wake) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -59,7 +59,7 @@ extension SyncEngine {
         while await changes.next() != nil {
             let first = ContinuousClock.now
             var (seen, waiting) = (Int64?.none, try await waitingMarks())
-            // What was applied is a change too, and waits for nothing.
+            // Applied changes also wake this loop, but leave no marks.
             while waiting != seen, ContinuousClock.now - first < .seconds(5) {
                 try await Task.sleep(for: .seconds(1))
                 (seen, waiting) = (waiting, try await waitingMarks())
@@ -69,14 +69,14 @@ extension SyncEngine {
         throw CancellationError()
     }
 
-    /// Wakes when another member has sent something.
+    /// Wakes when another member sends something.
     private func watchStore(_ wake: AsyncStream<Void>.Continuation) async throws {
         var tag: String?
         var looked = ContinuousClock.now
         while true {
             try Task.checkCancellation()
             do {
-                // The group may have been followed by another one.
+                // Another group may have replaced this one.
                 let name = SyncNames.mark(group: try await currentGroup().id)
                 let begun = ContinuousClock.now
                 let next = try await store.waitForMark(name, since: tag, atMost: .seconds(60))

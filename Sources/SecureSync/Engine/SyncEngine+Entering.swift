@@ -1,16 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-// How the log of a member begins, and what a member does that was away for too long: see
+// How a member's log begins, and how a member returns after being offline too long: see
 // Docs/Decisions/0038-clocks-forgotten-at-a-stable-point.md.
 extension SyncEngine {
-    /// Begins this member's log: with the newest snapshot, what others have written since, and what
-    /// only this file has written; then a snapshot says that there is a log.
+    /// Begins this member's log: loads the newest snapshot, applies others' later changes and the
+    /// changes that only this file has, then declares the log in a new snapshot.
     ///
     /// - Parameters:
     ///   - keys: The group's.
-    ///   - report: To which is added what was done.
-    /// - Throws: The errors of the store and of the database; a later call goes on.
+    ///   - report: Receives the work done.
+    /// - Throws: The errors of the store and of the database; a later call continues.
     func beginLog(_ keys: GroupKeys, _ report: inout SyncReport) async throws {
         let snapshots = SnapshotStore(store: store, keys: keys)
         for _ in 0..<100 {
@@ -33,7 +33,7 @@ extension SyncEngine {
                 throw SyncError.withheld(.snapshots, number: keys.leastSnapshot)
             }
             if newest.manifest.declaration.logs[keys.member] != nil {
-                // Nothing was sent from here: a copy of this file has begun the log.
+                // This file sent nothing: a copy of it began the log.
                 let log = MemberLog(store: store, keys: keys, member: keys.member)
                 guard try await !log.hasBatch(1),
                     newest.manifest.declaration.positions[keys.member] == nil
@@ -43,15 +43,15 @@ extension SyncEngine {
                 try await load(newest, keys)
                 report.hasLoadedSnapshot = true
             } else if newest.number != adopted.own?.number {
-                // Another one has entered; the rows and the stable point are the same.
+                // Another member entered; the rows and the stable point are the same.
                 try await database.write { try SyncJournal($0).setAdopted(newest) }
             }
             let outcome: Inbox.Outcome
             do { outcome = try await receive(keys, &report) } catch is Inbox.NeedsSnapshot {
                 continue
             }
-            // Whoever writes into a log what cannot be read keeps nobody from entering. But who
-            // enters after an older snapshot than the newest one contradicts that.
+            // Unreadable batches in a log must not keep anyone from entering. But entering after an
+            // older snapshot would contradict the newest one.
             for failure in outcome.failures {
                 if case .withheld(.snapshots, _) = failure { throw failure }
                 guard failure.isOfALog else { throw failure }
@@ -63,7 +63,7 @@ extension SyncEngine {
             }
             try await completeRows(keys)
             if keys.isReader || newest.manifest.declaration.logs[keys.member] != nil {
-                // A reader has no log; of others, the answer to an earlier try was lost.
+                // A reader has no log; for others, the answer to an earlier attempt was lost.
                 try await setEntered(newest, keys)
                 continue
             }
@@ -81,7 +81,7 @@ extension SyncEngine {
             code: "busy", message: "other members write snapshots all the time", isTransient: true)
     }
 
-    /// The file's snapshot, the store's newest, and the last number that has an object.
+    /// The file's snapshot, the store's newest, and the last number with an object.
     private func nextNumber(
         _ snapshots: SnapshotStore
     ) async throws -> (
@@ -96,9 +96,8 @@ extension SyncEngine {
         return (place, (own, newest), numbers.last ?? own?.number ?? 0)
     }
 
-    /// The snapshot from which the group goes on after a removal: the one that this file has
-    /// adopted, since it has compared that with what it knows; or the store's newest, if that one
-    /// is gone.
+    /// The snapshot from which the group continues after a removal: the adopted one, which this
+    /// file has checked; or the store's newest, if the adopted one is gone.
     func newestSnapshot(of group: SyncGroup) async throws -> AdoptedSnapshot? {
         var keys = try await group.keys()
         keys.isCurrent = true
@@ -120,16 +119,16 @@ extension SyncEngine {
             try journal.setAdopted(snapshot)
             (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
             try journal.setPlace(place)
-            // What the app has written in the meantime: its timestamps have to be above the stable
-            // point, and to be there before something is forgotten.
+            // The app may have written since: its timestamps must be above the stable point, and
+            // exist before anything is forgotten.
             try capture.raiseLowerBound(to: stablePoint.time, in: db)
             try Outbox.seal(keys, capture, in: db)
             try capture.forget(through: stablePoint, in: db)
         }
     }
 
-    /// Replaces the file's rows by those of the newest snapshot; what only this file has written
-    /// waits until the logs are read.
+    /// Replaces the file's rows with the newest snapshot's; changes that only this file has wait
+    /// until the logs are read.
     func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
         for (member, position) in snapshot.manifest.declaration.positions {
             let log = MemberLog(store: store, keys: keys, member: member)
@@ -142,7 +141,7 @@ extension SyncEngine {
             let journal = SyncJournal(db)
             guard let place = try journal.place() else { throw SyncError.notAMember }
             let member = place.former ?? place.member
-            // A log that is in use is read as the others are, if it has not ended with this file.
+            // A log in use is read like the others, unless it ended with this file.
             let isOurs =
                 !snapshot.manifest.declaration.isOpen(member) || keys.removed[member] != nil
             return (
@@ -176,12 +175,12 @@ extension SyncEngine {
         return try await CopiedWrites(store, keys, after: sent, sealed: sealed, snapshot)
     }
 
-    /// Loads the newest snapshot into the file of a member whose log goes on.
+    /// Loads the newest snapshot into the file of a member whose log continues.
     ///
     /// A reader has no log, and always loads it.
     ///
-    /// - Returns: False if the log is closed, or another copy of this file has gone on with it:
-    ///   then another one has to begin.
+    /// - Returns: False if the log is closed, or another copy of this file continues it: then a new
+    ///   log is needed.
     func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
@@ -195,11 +194,11 @@ extension SyncEngine {
         return true
     }
 
-    /// Finds out, before anything is sent, whether a snapshot contains batches of this member that
-    /// this file has not sent.
+    /// Checks, before anything is sent, whether a snapshot contains batches of this member that
+    /// this file did not send.
     ///
-    /// Those batches may be gone from the store: then their names are free again, and that they
-    /// were taken does not show at the creation.
+    /// Those batches may be gone from the store: their names are then free again, and creating an
+    /// object does not detect the other copy.
     ///
     /// - Throws: `Outbox.OtherCopy`.
     func findOtherCopy(_ keys: GroupKeys) async throws {
@@ -210,15 +209,15 @@ extension SyncEngine {
         guard try await !removeSent(newest, keys) else { return }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         let last = newest.manifest.declaration.positions[keys.member, default: 0]
-        // Whoever says what is not so must not make this file another member.
+        // A false claim must not turn this file into another member.
         guard try await log.missing(upTo: last) == nil else { return }
         throw Outbox.OtherCopy()
     }
 
-    /// Removes from the outbox what a snapshot contains of this member: the answer to its creation
-    /// was lost.
+    /// Removes batches that a snapshot contains from the outbox: the answers to their creation were
+    /// lost.
     ///
-    /// - Returns: False if the snapshot contains what this file has not written.
+    /// - Returns: False if the snapshot contains batches that this file did not write.
     private func removeSent(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
         let manifest = snapshot.manifest
         let last = manifest.declaration.positions[keys.member, default: 0]
@@ -237,7 +236,7 @@ extension SyncEngine {
         }
     }
 
-    /// Puts onto the rows what only this file has written, once the logs are read.
+    /// Reapplies changes that only this file has, once the logs are read.
     func completeRows(_ keys: GroupKeys) async throws {
         let hasPending = try await database.read { try SyncJournal($0).hasPending() }
         guard hasPending else { return }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-// Who is in the group, and how they go.
+// Lists and removes the group's members.
 extension SyncEngine {
     /// The members, this one included.
     ///
-    /// - Returns: Those of the chain as it was read last, in the order of their joining.
+    /// - Returns: The members in the chain as last read, in joining order.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
@@ -18,7 +18,7 @@ extension SyncEngine {
                 try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own)
             )
         }
-        /// Whether a member has written with a key for more than a day after that was replaced.
+        /// Whether a member wrote with a key more than a day after its replacement.
         func missesNewKey(_ member: MemberID) -> Bool {
             guard let epoch = epochs[member], epoch > 0, let next = state.epochTimes[epoch + 1]
             else { return false }
@@ -41,40 +41,41 @@ extension SyncEngine {
         return members
     }
 
-    /// A number that is the same on devices that have read the same chain of members, as a person
-    /// compares it: 30 digits in groups of five.
+    /// A number for people to compare, equal on devices that have read the same chain of members:
+    /// 30 digits in groups of five.
     ///
-    /// A store can show a device an older state of the group, with members that were removed since;
-    /// above all one that joins with a code of long ago. Sync on both devices, and compare. It
-    /// changes whenever somebody joins, goes, or replaces keys, as MLS's epoch authenticator does.
+    /// A store can show a device an outdated state of the group, with members that are already
+    /// removed, especially a device that joins with an old code. Sync both devices, and compare.
+    /// Like MLS's epoch authenticator, the number changes whenever a member joins, leaves, or
+    /// replaces keys.
     ///
-    /// - Returns: The digits, of the chain as it was read last.
+    /// - Returns: The digits, for the chain as last read.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
     public func securityCode() async throws -> String {
         await (try currentGroup()).state.securityCode
     }
 
-    /// Removes a member, and gives the others a new key: it reads nothing that is written from now
-    /// on, and nothing that it writes counts.
+    /// Removes a member, and gives the others a new key: the member cannot read later writes, and
+    /// its own later writes are ignored.
     ///
-    /// What it has read, it keeps. Revoke its access to the store as well. A log that cannot be
-    /// read, its own or another one, does not keep it in the group.
+    /// It keeps everything that it has read. Revoke its access to the store as well. An unreadable
+    /// log, its own or another, does not prevent the removal.
     ///
-    /// Its file may have gone on as other members: a copy or a restored backup does, and so can
-    /// whoever has the device in hand. Those go with it, unless they are to be kept. Devices that
-    /// it has invited stay; ``SyncMember/addedBy`` tells them.
+    /// Its file may have become other members: as a copy, as a restored backup, or through someone
+    /// who holds the device. They are removed with it, unless kept. Devices that it invited stay;
+    /// see ``SyncMember/addedBy``.
     ///
     /// - Parameters:
     ///   - member: One of ``members()``.
-    ///   - kept: Of those that its file has gone on as, such as the new phone onto which a backup
-    ///     of this one was restored.
+    ///   - kept: Members that its file became and that stay, such as a new phone onto which its
+    ///     backup was restored.
     /// - Returns: The members that were removed, this one first.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     @discardableResult
     public func remove(
         _ member: SyncMember, keeping kept: [SyncMember] = []
     ) async throws -> [SyncMember] {
-        // All that it wrote until now counts, as far as this member can know.
+        // Everything that it wrote until now counts, as far as this member knows.
         try await syncWhatCanBe()
         let known = try await members()
         let gone: [MemberID] = try await inGroup { [self] group in
@@ -93,12 +94,11 @@ extension SyncEngine {
             .sorted { first, _ in first.memberID == member.memberID }
     }
 
-    /// Gives all members a new key for what is written from now on, and this device other keys to
-    /// receive it with.
+    /// Gives all members a new key for later writes, and replaces this device's own keys.
     ///
-    /// Whoever has read this device's key store before, or a backup of it, reads nothing that is
-    /// written under the new key. Only admins change the key: a writer replaces its own keys, and
-    /// the next admin that writes changes the group's.
+    /// A copy of this device's earlier key store cannot read anything written under the new key.
+    /// Only admins change the key: a writer replaces its own keys, and the next admin that writes
+    /// changes the group's.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``; the errors of the key store.
     public func rotateKey() async throws {
@@ -109,19 +109,21 @@ extension SyncEngine {
         }
     }
 
-    /// Lets syncs do what ``rotateKey()`` does when this device's keys are older than an interval.
+    /// Makes syncs do the same as ``rotateKey()`` when this device's keys are older than an
+    /// interval.
     ///
-    /// A member that writes nothing keeps its keys. Of several admins one changes the group's key.
+    /// A member that writes nothing keeps its keys. If there are several admins, one of them
+    /// changes the group's key.
     ///
-    /// - Parameter interval: At least an hour. At first a week; nil for never.
+    /// - Parameter interval: At least an hour; nil for never. The default is a week.
     public func rotateKey(every interval: Duration?) {
         rotation.withLock { $0 = interval.map { max($0, .seconds(3600)) } }
     }
 
-    /// Leaves the group; the rows stay in the file, and those written last are sent before.
+    /// Leaves the group, after sending unsent changes; the rows stay in the file.
     ///
-    /// The file of a member that was removed forgets the group. The member's keys, which open what
-    /// the group has written until now, are removed from the key store.
+    /// A removed member's file just forgets the group. The member's keys, which open everything the
+    /// group has written so far, are removed from the key store.
     ///
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func leave() async throws {
@@ -135,7 +137,7 @@ extension SyncEngine {
             }
         } catch SyncError.notAMember {
             guard try isMember else { throw SyncError.notAMember }
-            // It was removed before, and only this file does not say so yet.
+            // It was already removed, but the file does not know yet.
         }
         try await inTurn { [self] in
             let group = try await currentGroup()
@@ -148,7 +150,7 @@ extension SyncEngine {
                 return (place, Array(formers))
             }
             use(nil, in: store)
-            // They open what the group has written until now.
+            // They open everything the group has written so far.
             guard let place else { return }
             for group in [place.group] + formers {
                 for member in [place.member] + formerSelves {
@@ -158,8 +160,8 @@ extension SyncEngine {
         }
     }
 
-    /// Sends and applies all but what cannot be read, which whoever is to be removed may have
-    /// written.
+    /// Sends and applies everything that can be read: the member to remove may have written
+    /// unreadable batches.
     private func syncWhatCanBe() async throws {
         do {
             _ = try await syncOnce()

@@ -1,26 +1,24 @@
 internal import SecureStorage
 
-// Devices that have come into the group: whoever has a code, or a device in hand, can add one, and
-// it reads everything.
+// New devices in the group: anyone with a code or a member's device can add one, and it can read
+// everything.
 extension SyncEngine {
-    /// The devices that have come into the group since this one has joined, and that the app has
-    /// not acknowledged yet.
+    /// The devices that joined the group after this one, and that the app has not acknowledged yet.
     ///
-    /// Show them to the person: somebody may have found a code, or had a device in hand
-    /// (``SyncMember/addedBy``, ``SyncMember/forkOf``). ``SyncStatus/newMembers`` says how many
-    /// there are. They are kept in the file.
+    /// Show them to the user: someone may have found a code, or used a member's device
+    /// (``SyncMember/addedBy``, ``SyncMember/forkOf``). ``SyncStatus/newMembers`` is their number.
+    /// They are kept in the file.
     ///
-    /// - Returns: Those that are still members, as the chain was read last, in the order of their
-    ///   joining.
+    /// - Returns: Those that are still members in the chain as last read, in joining order.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
     public func newMembers() async throws -> [SyncMember] {
         let new = try await database.read { try SyncJournal($0).newMembers() }
         return try await members().filter { new.contains($0.memberID) }
     }
 
-    /// Notes that the person knows these members.
+    /// Records that the user knows these members.
     ///
-    /// - Parameter members: Of ``newMembers()``.
+    /// - Parameter members: Members from ``newMembers()``.
     /// - Throws: The errors of the database.
     public func acknowledge(_ members: [SyncMember]) async throws {
         let count = try await database.write { db in
@@ -33,8 +31,9 @@ extension SyncEngine {
 }
 
 extension SyncJournal {
-    /// Notes the devices of the group as they are now; those that were there at the first time, and
-    /// the file's own, are not new.
+    /// Records the group's current devices.
+    ///
+    /// Those present the first time, and the file's own, are not new.
     func noteMembers(_ devices: [MemberID], own: MemberID) throws {
         let known = try Set(
             db.allRows("SELECT member FROM securestorage_sync_known", columns: 1)

@@ -1,12 +1,13 @@
 internal import Foundation
 internal import SecureStorage
 
-// A file goes on as another member.
+// Turns a file into another member.
 extension SyncEngine {
-    /// The file goes on as another member: it has found out that it is a copy, or that its log is
-    /// closed, or that it has to begin anew; then the member that it was leaves.
+    /// Turns the file into another member, because it is a copy, its log is closed, or it has to
+    /// start over; with `leaving`, the former member leaves.
     ///
-    /// A reader has no log that others could mistake: it stays who it is, and loads a snapshot.
+    /// A reader has no log that could be confused with another: it stays the same member, and loads
+    /// a snapshot.
     func renew(leaving: Bool = false) async throws {
         let group = try await currentGroup()
         if try await group.keys().isReader {
@@ -41,8 +42,7 @@ extension SyncEngine {
         try await keepChain(of: group)
     }
 
-    /// The last batch of this member in the store that was written before it knew what does not
-    /// count.
+    /// This member's last batch in the store from before it applied anything invalid.
     private func lastUntainted(
         in group: SyncGroup, _ snapshot: AdoptedSnapshot?
     ) async throws -> BatchPosition {
@@ -73,7 +73,7 @@ extension SyncEngine {
 }
 
 extension SyncJournal {
-    /// The last own batch that is known to be in the store.
+    /// The last own batch known to be in the store.
     func sentPosition(of member: MemberID) throws -> BatchPosition {
         let position = try position(of: member)
         guard let first = try outgoing(limit: 1).first else { return position }
@@ -81,6 +81,6 @@ extension SyncJournal {
         return BatchPosition(member: member, number: first.number - 1, hash: header.previous)
     }
 
-    /// A snapshot has to be loaded before the file goes on.
+    /// Requires a snapshot to be loaded before the file continues.
     func forgetAdopted() throws { try db.executeUpdate("DELETE FROM securestorage_sync_snapshot") }
 }

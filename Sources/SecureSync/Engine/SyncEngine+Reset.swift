@@ -2,30 +2,30 @@ internal import SecureStorage
 
 // See Docs/Decisions/0039-a-group-that-follows-another.md.
 extension SyncEngine {
-    /// Lets the group begin anew, with this file's rows and what the other members have written
-    /// that it does not know.
+    /// Resets the group, with this file's rows and the other members' changes that it does not
+    /// know.
     ///
-    /// For a store that has lost objects, or was put back to an older state: what this member can
-    /// read is applied before. The others follow by themselves, at their next sync, and nothing
-    /// that is in one of their files is lost: it is compared as any write is. Invitations of the
-    /// kind ``SyncInvitation/Kind/recovery`` stay valid, other open ones do not.
+    /// For a store that lost objects, or was restored to an older state. Everything that this
+    /// member can read is applied first. The others follow automatically at their next sync, and
+    /// nothing in their files is lost: it is merged like any write. Invitations of the kind
+    /// ``SyncInvitation/Kind/recovery`` stay valid, other open ones do not.
     ///
-    /// The objects from before stay in the store. Only an admin of the group can do this. If
-    /// another one has done it before, this file goes on in that one's.
+    /// The former objects stay in the store. Only an admin can do this. If another admin has
+    /// already reset the group, this file joins that new group.
     ///
-    /// - Parameter force: Whether to do so in a store that shows nothing at all of the group: it
-    ///   was emptied, and is the one that the other members use. Otherwise that fails, since the
-    ///   store may be another one, or not mounted, and the group would be in two halves.
+    /// - Parameter force: Whether to reset even if the store has none of the group's objects: it
+    ///   was emptied, and the other members use it. Otherwise the call fails in that case, since
+    ///   the store may be a wrong one or not mounted, and the group would be split.
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the store
     ///   and of the database.
     public func reset(force: Bool = false) async throws {
         try await beginAnew(in: nil, evenIfAbsent: force)
     }
 
-    /// Moves the group into another store, as ``reset(force:)`` lets it begin anew in its own.
+    /// Moves the group to another store, like a ``reset(force:)`` into that store.
     ///
-    /// This engine goes on there. The others fail with ``SyncError/groupHasMoved`` until they are
-    /// created with that store, if the old one can still tell them.
+    /// This engine continues there. The others fail with ``SyncError/groupHasMoved`` until they are
+    /// created with that store, if the old store can still tell them.
     ///
     /// - Parameter other: An engine that the group does not use yet.
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the stores
@@ -41,7 +41,7 @@ extension SyncEngine {
             where error != .notAMember
             && (other != nil || !error.isTransient || evenIfAbsent && error.isAbsentGroup)
         {
-            // What cannot be read is why the group begins anew.
+            // Unreadable objects are why the group is reset.
         }
         let isHere = other == nil
         let other = other ?? store
@@ -75,7 +75,8 @@ extension SyncEngine {
             guard let entry = await next.entries.first else { return }
             let former = try await database.read { try SyncJournal($0).formerChains() }
             try await group.announce(entry, after: former, in: other)
-            // Members that look there learn it; if the store is gone, none does.
+            // Members that still use the former store find the entry there; if the store is gone,
+            // they do not.
             try? await group.announce(entry, after: former, in: store)
             try? await store.setMark(ofGroup: group.id)
             use(nil, in: other)

@@ -3,15 +3,15 @@ internal import SecureStorage
 internal import SecureStoragePlatform
 
 extension SyncEngine {
-    /// Sends what was written here, and applies what others have written, once.
+    /// Sends local changes, and applies others' changes, once.
     ///
-    /// For background tasks; ``run()`` does it whenever there is something to do. A log that cannot
-    /// be read does not hold up the others: they are applied before the call fails.
+    /// For background tasks; ``run()`` does it whenever there is something to do. An unreadable log
+    /// does not block the others: they are applied before the call fails.
     ///
-    /// - Returns: What was done, and what is left.
-    /// - Throws: ``SyncError``: `.notAMember`, also after this member was removed; `.withheld`,
-    ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written;
-    ///   `.otherEngine`; the errors of the store and of the database.
+    /// - Returns: The work done, and the work left.
+    /// - Throws: ``SyncError``: `.notAMember`, including after this member was removed;
+    ///   `.withheld`, `.damaged` and `.storeHasForgotten` if the store does not show existing
+    ///   objects; `.otherEngine`; the errors of the store and of the database.
     @discardableResult
     public func syncOnce() async throws -> SyncReport {
         let result = Locked(SyncReport())
@@ -44,7 +44,7 @@ extension SyncEngine {
         var (forks, loads) = (0, 0)
         var isCurrent = false
         await (try currentGroup()).invalid.forget()
-        // Nobody would see what was not captured.
+        // Writes that are not captured would never be sent.
         try await database.read { [capture] in try capture.verify(in: $0) }
         while true {
             let group = try await currentGroup()
@@ -59,7 +59,7 @@ extension SyncEngine {
             do {
                 try await beginLog(keys, &report)
                 let failures = try await round(keys, &report)
-                // What could not be read may need a key or a member that came in the meantime.
+                // Reading may need a key or a member that was added meanwhile.
                 try await group.refresh()
                 if try await keepChain(of: group) { continue }
                 if let failure = failures.first {
@@ -69,8 +69,8 @@ extension SyncEngine {
                 try await renewIfDue(group, report)
                 return report
             } catch is GroupKeys.Outdated {
-                // A snapshot of an unknown member is invalid only if the chain still does not name
-                // it.
+                // A snapshot by an unknown member is invalid only if the refreshed chain does not
+                // name it either.
                 try await group.refresh()
                 isCurrent = try await !keepChain(of: group)
             } catch is Inbox.NeedsSnapshot {
@@ -94,7 +94,7 @@ extension SyncEngine {
         }
     }
 
-    /// The group's keys are wrapped for open invitations.
+    /// The group's keys are wrapped for open invitations, so expired ones are removed.
     private func removeExpired(_ group: SyncGroup) async throws {
         let expired = await group.expired
         guard !expired.isEmpty, await group.isAdmin,
@@ -103,10 +103,10 @@ extension SyncEngine {
         try await group.remove(expired.map(BatchPosition.beginning), snapshot: newest.pin)
     }
 
-    /// What this member writes from now on is not for those that have left.
+    /// This member's later writes are not for members that have left.
     ///
-    /// Only if it has written something: whoever rotates trusts that the store shows the whole
-    /// chain, and a member that only reads has no need to.
+    /// Only if it has written something: rotation trusts that the store shows the whole chain, and
+    /// a member that only reads has no need to.
     private func rotateIfDue(_ group: SyncGroup) async throws {
         guard try await group.needsRotation, try await waitingMarks() != nil else { return }
         try await group.rotateIfNeeded()
@@ -114,9 +114,9 @@ extension SyncEngine {
 
     /// Replaces this device's keys, and the group's, if they are old.
     ///
-    /// After a round that has sent something and has found no other copy of this file: a copy that
-    /// is behind would take the keys from the one that goes on. A reader's copies never find out,
-    /// and the first that renews is the one that stays.
+    /// Only after a round that sent something and found no other copy of this file: an outdated
+    /// copy would take the keys from the active one. A reader's copies are not detected, and the
+    /// first to renew stays a member.
     private func renewIfDue(_ group: SyncGroup, _ report: SyncReport) async throws {
         let interval = rotation.withLock { $0 }.map { UInt64($0 / .milliseconds(1)) }
         let isReader = try await group.keys().isReader
@@ -125,18 +125,18 @@ extension SyncEngine {
         do {
             try await group.renewKeys(asksForKey: false)
         } catch let error as SyncError where isReader && !error.isTransient {
-            // Its access to the store may be for reading only.
+            // Its access to the store may be read-only.
             return
         }
         try await group.rotateIfNeeded(every: interval)
         try await keepChain(of: group)
     }
 
-    /// Adds to `report` what was done, also if the round ends with an error.
+    /// Adds the work done to `report`, even if the round ends with an error.
     private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
         if keys.isReader {
             let failures = try await receive(keys, &report).failures
-            // What it cannot read it may have no key for.
+            // It may lack the key for objects that it cannot read.
             if !failures.isEmpty { _ = try keys.currentKey() }
             return failures
         }
@@ -146,7 +146,7 @@ extension SyncEngine {
         try await send(outbox, keys, &report)
         let outcome = try await receive(keys, &report)
         if outcome.isSettled { try await completeRows(keys) }
-        // What was written in the meantime, and what waited for the others' logs.
+        // Local writes made meanwhile, and changes that waited for the others' logs.
         try await outbox.seal(keys, evenPositionsAlone: false)
         try await send(outbox, keys, &report)
         if outcome.failures.allSatisfy(\.isOfALog) {
@@ -172,12 +172,12 @@ extension SyncEngine {
         do {
             try await store.setMark(ofGroup: keys.group)
         } catch let error as SyncError where !error.isTransient {
-            // Only a hint to the others; without it they look later.
+            // Only a hint to the others; without it they check later.
         }
         owesMark.set(false)
     }
 
-    /// Applies what others have sent.
+    /// Applies changes that others sent.
     func receive(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> Inbox.Outcome {
         var inbox = Inbox(database, capture, store, keys)
         defer {
@@ -188,12 +188,12 @@ extension SyncEngine {
         return inbox.outcome
     }
 
-    /// Once a day a member says what it has applied, even if it has written nothing.
+    /// Once a day a member sends acknowledgements, even if it has written nothing.
     private func isPositionsDay(_ keys: GroupKeys) async throws -> Bool {
         let day: UInt64 = 24 * 3_600_000
         return try await database.read { [capture] db in
             guard let place = try SyncJournal(db).place() else { return false }
-            // A clock that was ahead has been set right.
+            // The second condition: a clock that was ahead is correct again.
             let now = try capture.machineTime(in: db)
             return place.published + day < now || place.published > now + day
         }

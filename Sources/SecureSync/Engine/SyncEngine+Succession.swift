@@ -2,10 +2,10 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-// A group that begins anew, in its store or in another one: see
+// Following a reset of the group, in its store or in another one: see
 // Docs/Decisions/0039-a-group-that-follows-another.md.
 extension SyncEngine {
-    /// Reads what is new in the chain, and goes on in the group that follows, if there is one.
+    /// Reads new chain entries, and moves to the following group, if there is one.
     ///
     /// - Returns: Whether the file is in another group now.
     func goOn(after group: SyncGroup) async throws -> Bool {
@@ -13,7 +13,7 @@ extension SyncEngine {
         do {
             try await group.refresh()
         } catch let error as SyncError where !error.isTransient {
-            // A store that has lost the chain may show what follows it.
+            // A store that lost the chain may still show a following group.
             failure = error
         }
         guard let next = try await group.successor() else {
@@ -26,16 +26,17 @@ extension SyncEngine {
         return true
     }
 
-    /// Goes on in a group that follows one of those before this one, if the store shows another one
-    /// there than the one in which this file has gone on: this one was founded while its founder
-    /// did not see that, and the first one counts for all.
+    /// Moves to a different successor of a former group, if the store shows one.
+    ///
+    /// The founder of this file's group did not see that successor, and the first one counts for
+    /// all.
     ///
     /// - Returns: Whether the file is in another group now.
     func goOnBeside(_ group: SyncGroup) async throws -> Bool {
         let (own, formers) = (await group.member, await group.state.formers)
         let chains = try await database.read { try SyncJournal($0).formerChains() }
         let path = [group.id] + formers
-        // Where the ways have parted first.
+        // Starts with the earliest split.
         for (index, former) in formers.enumerated().reversed() {
             guard let chain = chains[former],
                 let before = try? SyncGroup(
@@ -59,7 +60,7 @@ extension SyncEngine {
         return false
     }
 
-    /// Checks that the store shows something of a group, or of those before it.
+    /// Checks that the store shows an object of the group or of a former one.
     ///
     /// - Throws: A transient error; the store's.
     func requirePresence(of group: SyncGroup) async throws {
@@ -70,16 +71,16 @@ extension SyncEngine {
         throw SyncError.absentGroup(in: store)
     }
 
-    /// Goes on as a member of the group that follows this file's.
+    /// Makes the file a member of the group that follows its own.
     ///
-    /// What the file has that the new group's snapshot lacks, of whomever, becomes the first
+    /// The file's changes by any member that the new group's snapshot lacks become the first
     /// transaction of its log there.
     ///
     /// - Parameters:
-    ///   - next: What follows `former`.
+    ///   - next: The successor of `former`.
     ///   - former: A group that the store shows.
-    ///   - current: The file's group, if that is another one: its rows are no older state of those
-    ///     in `next`.
+    ///   - current: The file's group, if it is not `former`: its rows are not an older state of the
+    ///     rows in `next`.
     /// - Throws: ``SyncError/notAMember``; the errors of the store and of the database.
     private func goOn(
         in next: SyncGroup.Successor, after former: SyncGroup, leaving current: SyncGroup? = nil
@@ -89,7 +90,7 @@ extension SyncEngine {
             try? await group.keys(), try await database.read { try SyncJournal($0).place() }
         )
         guard let place, let own else { throw SyncError.notAMember }
-        // It stays in the file, for a store that is put back again.
+        // The chain stays in the file, in case the store is restored again.
         try await keepChain(of: group)
         let (following, passed) = try await lastGroup(from: next, after: former, of: place)
         let keys = try await following.keys()
@@ -122,9 +123,10 @@ extension SyncEngine {
         try await complete(following, by: group)
     }
 
-    /// Checks that the members of a group know no other chain than the store shows: an admin that
-    /// was removed may have taken away the entry which says so, to lead those that did not hear of
-    /// it into a group of its own.
+    /// Checks that a group's members know the same chain as the store shows.
+    ///
+    /// A removed admin may have deleted the entry of its removal, to lead members that have not
+    /// read it into a group of its own.
     ///
     /// - Throws: ``SyncError/withheld(_:number:)``, ``SyncError/damaged(_:_:)``; the store's
     ///   errors.
@@ -138,8 +140,8 @@ extension SyncEngine {
                 guard case .batch(let bytes, let name) = try await log.read(place),
                     let header = try? SealedBatch(reading: bytes).header
                 else { continue }
-                // Of an entry that this file has read itself, the other one may have seen another:
-                // the store was put back, and has another one there since.
+                // For an entry that this file has read, the other member may have seen a different
+                // one: the store was restored, and has a different entry there since.
                 if header.chain.number > keys.lastEntry {
                     try keys.requireSameChain(header, name)
                 }
@@ -148,9 +150,9 @@ extension SyncEngine {
         }
     }
 
-    /// Whether the group goes on in one that does not have this member, or has other keys of it.
+    /// Whether the following group lacks this member, or has other keys for it.
     ///
-    /// What the store does not show now, it does not say: then this is false.
+    /// False if the store does not show it now.
     func isLeftBehind(by group: SyncGroup) async throws -> Bool {
         try? await group.refresh()
         guard let next = try? await group.successor(),
@@ -162,18 +164,18 @@ extension SyncEngine {
         } catch SyncError.notAMember {
             return true
         } catch let error as SyncError where error.isAbsence || error.isDamaged {
-            // It cannot be followed, and only who joins there again goes on.
+            // It cannot be followed: the file has to join it anew.
             return true
         } catch SyncError.store(code: SyncGroup.unknownMember, _, _) {
             return true
         }
     }
 
-    /// The last one of the groups that follow one another, and the chains of those on the way, in
-    /// which this file was never; somebody may be in one.
+    /// The last of the groups that follow one another, and the chains of the groups in between,
+    /// which this file never entered; other members may be in one.
     ///
-    /// Who has founded the first of them has read the chain of `group` to its end; others check
-    /// that the store shows all of it.
+    /// The founder of the first has read the chain of `group` to its end; others check that the
+    /// store shows all of it.
     private func lastGroup(
         from next: SyncGroup.Successor, after group: SyncGroup, of place: SyncJournal.Place
     ) async throws -> (SyncGroup, passed: [Data: [Data]]) {
@@ -189,17 +191,17 @@ extension SyncEngine {
         return (following, passed)
     }
 
-    /// Whether this file may go on in its member's log of a group that follows.
+    /// Whether this file may use its member's log in a following group.
     private func isOurLog(in newest: AdoptedSnapshot, _ keys: GroupKeys) async throws -> Bool {
-        // Not in one that is closed, or that a copy of this file has begun.
+        // Not if the log is closed, or a copy of this file began it.
         let declaration = newest.manifest.declaration
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         guard !keys.isReader, declaration.isOpen(keys.member),
             declaration.positions[keys.member] == nil,
             try await !log.hasBatch(1)
         else { return false }
-        // Nor if the file lacks what its member has written in the group before, such as an old
-        // copy: it has not held the stable point.
+        // Nor if the file, such as an old copy, lacks its member's batches in the former group: it
+        // did not hold back the stable point.
         let last = newest.manifest.logs[keys.member]?.hash ?? Data(count: 32)
         return try await database.read { db in
             let journal = SyncJournal(db)
@@ -208,8 +210,8 @@ extension SyncEngine {
         }
     }
 
-    /// Completes the file's group by the one before, once in the lifetime of an engine: that may
-    /// not have been done to its end.
+    /// Completes the file's group from the former one, once in the lifetime of an engine: an
+    /// earlier attempt may not have finished.
     func completeSuccession() async throws {
         guard !hasCompleted.withLock({ $0 }) else { return }
         let group = try await currentGroup()
@@ -224,8 +226,8 @@ extension SyncEngine {
         hasCompleted.withLock { $0 = true }
     }
 
-    /// Does again what the admin that began anew did not know of the group before: removes members
-    /// that are back, and adds those that are missing.
+    /// Repeats changes of the former group that the admin did not know at the reset: removes
+    /// members that are back, and adds missing ones.
     private func complete(_ group: SyncGroup, by former: SyncGroup) async throws {
         let (before, state, own) = (await former.state, await group.state, await group.member)
         guard state.activeMember(own)?.role == .admin else { return }
@@ -238,7 +240,7 @@ extension SyncEngine {
                 try await group.add(member, named: try await former.name(of: member.id))
             }
         } catch SyncError.notAllowed {
-            // The group is full, and this member must be able to make room.
+            // The group is full; continue, so that this member can make room.
         }
     }
 }

@@ -2,30 +2,30 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// What ``SyncEngine/verify()`` has found in a store.
+/// The result of ``SyncEngine/verify()``.
 public struct SyncVerification: Sendable {
     /// How many objects were read.
     public internal(set) var objectCount = 0
-    /// Their bytes.
+    /// Their total size in bytes.
     public internal(set) var byteCount = 0
-    /// What is not as it should be; empty if all is sound.
+    /// The problems found; empty if everything is sound.
     public internal(set) var problems: [SyncError] = []
 
-    /// Whether nothing was found.
+    /// Whether there are no problems.
     public var isSound: Bool { problems.isEmpty }
 }
 
 extension SyncEngine {
-    /// Reads all of the group that the store has to have, and checks it: the chain of members,
-    /// signatures, the order of each log, that keys open it, and the newest snapshot, whose rows
-    /// are compared with this file's; also that writes are captured here.
+    /// Reads every object that the store should hold for this group, and checks it: the chain of
+    /// members, signatures, the order of each log, that keys open it, and the newest snapshot,
+    /// whose rows are compared with this file's.
     ///
-    /// What the store has to have is what this file knows: what it has sent, applied and adopted,
-    /// and what it has read that others had applied. Changes nothing but what this member knows of
-    /// the chain. What a stranger has put into the store, or a removed member, counts for nobody
-    /// and is no problem.
+    /// Also checks that writes are captured here. The store should hold everything that this file
+    /// sent, applied or adopted, and every position that others acknowledged. Changes nothing
+    /// except this member's copy of the chain. Objects by strangers or removed members are ignored,
+    /// and are not a problem.
     ///
-    /// - Returns: What was found.
+    /// - Returns: The result.
     /// - Throws: ``SyncError/notAMember``; the errors of the store and of the database.
     public func verify() async throws -> SyncVerification {
         let result = Locked(SyncVerification())
@@ -73,8 +73,7 @@ extension SyncEngine {
 }
 
 extension SyncGroup {
-    /// Reads what is new in the chain; returns why that is not possible, if it is the store's
-    /// content.
+    /// Reads new chain entries; returns the error, if the store's content prevents it.
     fileprivate func refreshFailure() async throws -> SyncError? {
         do { try await refresh() } catch let error as SyncError where !error.isTransient {
             return error

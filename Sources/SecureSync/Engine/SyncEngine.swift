@@ -3,13 +3,12 @@ public import SecureKeys
 public import SecureStorage
 internal import SecureStoragePlatform
 
-/// Keeps tables equal on all members of a group: devices and servers that each write into their own
-/// file, at once and offline.
+/// Keeps tables equal on all members of a group: devices and servers that each write to their own
+/// file, at any time and offline.
 ///
-/// What a member has written goes, sealed and signed, as objects into a store that sees only
-/// ciphertext, and from there to the others. All end with the same rows: of two writes to one
-/// column that did not know each other, the later one by the clocks of their writers wins, and the
-/// other is listed in ``conflicts(in:)``.
+/// A member's changes reach the others as sealed and signed objects in a store that only sees
+/// ciphertext. All members converge to the same rows: of two concurrent writes to one column, the
+/// later one by the writers' clocks wins, and the other is listed in ``conflicts(in:)``.
 ///
 /// Thread-safe. One engine per file; those of other processes, such as a command line beside an
 /// app, take turns with it.
@@ -22,25 +21,25 @@ public final class SyncEngine: Sendable {
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
     private let currentStore: Locked<any SyncObjectStore>
-    /// Whether something was sent, and the others were not told.
+    /// Whether something was sent without notifying the others.
     let owesMark = SharedFlag()
     /// See ``completeSuccession()``.
     let hasCompleted = Locked(false)
     /// See ``rotateKey(every:)``.
     let rotation = Locked<Duration?>(.seconds(7 * 86_400))
 
-    /// Creates an engine, and what it needs in the file: triggers on the tables, so that the writes
-    /// of every program are captured, and tables named `securestorage_sync_…`, in one transaction.
+    /// Creates an engine and, in one transaction, its schema in the file: triggers on the tables,
+    /// which capture every program's writes, and tables named `securestorage_sync_…`.
     ///
     /// Nothing is sent before ``createGroup(deviceName:)`` or
     /// ``join(_:deviceName:localRows:)``. Call it after the app's migrations.
     ///
     /// - Parameters:
     ///   - database: An open queue or pool.
-    ///   - tables: What is synced; the same on every member, but for tables and columns that an
-    ///     older version of the app does not have yet.
-    ///   - store: Where the objects go.
-    ///   - keyStore: Where this member's keys are kept: one of this device, not of its backups.
+    ///   - tables: The synced tables. They must be the same on every member, except for tables and
+    ///     columns that an older version of the app does not have yet.
+    ///   - store: The store for the group's objects.
+    ///   - keyStore: The store for this member's keys: on this device, and not in its backups.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
     public convenience init(
         _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any SyncObjectStore,
@@ -63,7 +62,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Where the group's objects are.
+    /// The store with the group's objects.
     var store: any SyncObjectStore { currentStore.withLock { $0 } }
 
     // MARK: - The group
@@ -75,9 +74,9 @@ public final class SyncEngine: Sendable {
         get throws { try database.read { try SyncJournal($0).place() != nil } }
     }
 
-    /// Founds a group, with this file's rows as its first.
+    /// Founds a group with this file's rows.
     ///
-    /// - Parameter deviceName: What other members see of this one; the store does not.
+    /// - Parameter deviceName: This device's name, which other members see and the store does not.
     /// - Throws: ``SyncError/alreadyMember``; ``SyncError``; the errors of the key store and of the
     ///   database.
     public func createGroup(deviceName: String) async throws {
@@ -98,13 +97,12 @@ public final class SyncEngine: Sendable {
     /// Its rows arrive with the next ``syncOnce()``.
     ///
     /// - Parameters:
-    ///   - invitation: What ``invite(_:role:expires:forOlderSystems:)`` has returned on another
-    ///     member.
-    ///   - deviceName: What other members see of this one; the store does not.
-    ///   - localRows: What becomes of the rows that are in this file's tables already.
+    ///   - invitation: The result of ``invite(_:role:expires:forOlderSystems:)`` on another member.
+    ///   - deviceName: This device's name, which other members see and the store does not.
+    ///   - localRows: What to do with rows already in this file's tables.
     /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted(_:)``;
-    ///   ``SyncError/notAllowed(_:)`` for a reader that would bring rows along;
-    ///   the errors of the key store and of the database.
+    ///   ``SyncError/notAllowed(_:)`` if a reader would bring rows along; the errors of the key
+    ///   store and of the database.
     public func join(
         _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
     ) async throws {
@@ -129,15 +127,15 @@ public final class SyncEngine: Sendable {
                 }
             }
             try await group.endJoining(with: invitation)
-            // Whoever sees the invitation later reads nothing that is written from now on. If it
-            // fails, the next one that writes does it.
+            // Anyone who sees the invitation later cannot read later writes. If the rotation fails,
+            // the next member that writes rotates the key.
             try? await group.rotateIfNeeded()
             try await keepChain(of: group)
         }
     }
 
-    /// A file that was removed from its group, or that the group has left behind, or that has no
-    /// keys for it any more, or old ones, may enter another one, or the same again.
+    /// A file may join another group, or the same one again, if it was removed, if the group was
+    /// reset without it, or if its keys are missing or replaced.
     private func requireNoGroup() async throws {
         guard try isMember else { return }
         do {
@@ -174,19 +172,19 @@ public final class SyncEngine: Sendable {
         self.group.withLock { $0 = group }
     }
 
-    /// Returns a text that lets another file join this group.
+    /// Creates a code that lets another file join this group.
     ///
     /// - Parameters:
-    ///   - kind: For one joining, or as often as it is used.
-    ///   - role: What the devices that it adds may do. nil: those of a code for once are writers,
-    ///     and those of one for recovery admins.
-    ///   - expires: When the code ends; at most 200 years from now. nil: one for once after a week,
-    ///     one for recovery never.
-    ///   - forOlderSystems: Whether a device may use it whose system lacks ML-KEM, such as iOS 18
-    ///     or macOS 15. As long as the code or such a device is in the group, a quantum computer
-    ///     would read what was recorded: see ``SyncMember/isQuantumSafe``.
-    /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
-    ///   join and read everything.
+    ///   - kind: For one join, or for any number.
+    ///   - role: The role of the devices that it adds. nil: writers for `.once`, admins for
+    ///     `.recovery`.
+    ///   - expires: When the code expires; at most 200 years from now. nil: after a week for
+    ///     `.once`, never for `.recovery`.
+    ///   - forOlderSystems: Whether devices whose system lacks ML-KEM, such as iOS 18 or macOS 15,
+    ///     may use it. While the code or such a device is in the group, a quantum computer could
+    ///     read recorded traffic: see ``SyncMember/isQuantumSafe``.
+    /// - Returns: The invitation, as a code of letters and digits and as bytes; anyone who has it
+    ///   can join and read everything.
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func invite(
         _ kind: SyncInvitation.Kind, role: SyncMember.Role? = nil, expires: Date? = nil,
@@ -202,9 +200,9 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Runs `work` after other work on this file, of this engine and of others.
+    /// Runs `work` after other work on this file by this and other engines.
     ///
-    /// - Throws: ``SyncError/otherEngine`` if another one works for more than a minute.
+    /// - Throws: ``SyncError/otherEngine`` if another engine works for more than a minute.
     func inTurn(_ work: @escaping @Sendable () async throws -> Void) async throws {
         try await line.run { [self] in
             let lock = try await EngineLock.take(
@@ -215,7 +213,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Another engine may have gone on with the file, as another member or in another group.
+    /// Another engine may have turned the file into another member, or moved it to another group.
     private func forgetOldGroup() async throws {
         guard let known = group.withLock({ $0 }) else { return }
         let (id, member) = (known.id, await known.member)
@@ -223,7 +221,7 @@ public final class SyncEngine: Sendable {
         if place?.group != id || place?.member != member { group.withLock { $0 = nil } }
     }
 
-    /// Runs `work` in its turn, and keeps what it has learnt of the chain.
+    /// Runs `work` in its turn, and saves the chain as read.
     func inGroup<T: Sendable>(
         _ work: @escaping @Sendable (SyncGroup) async throws -> T
     ) async throws -> T {
@@ -239,7 +237,7 @@ public final class SyncEngine: Sendable {
         return value
     }
 
-    /// The group of the file, with the chain that is kept in it.
+    /// The file's group, with the chain saved in the file.
     func currentGroup() async throws -> SyncGroup {
         if let group = group.withLock({ $0 }) { return group }
         let (place, chain) = try await database.read { db in
@@ -252,15 +250,15 @@ public final class SyncEngine: Sendable {
         return group
     }
 
-    /// Goes on with another group, or in another store, that the file has been told.
+    /// Continues with another group or store, as recorded in the file.
     func use(_ group: SyncGroup?, in store: any SyncObjectStore) {
         currentStore.withLock { $0 = store }
         self.group.withLock { $0 = group }
     }
 
-    /// Writes what is new of the chain into the file.
+    /// Saves new chain entries in the file.
     ///
-    /// - Returns: Whether there was something.
+    /// - Returns: Whether there were any.
     @discardableResult
     func keepChain(of group: SyncGroup) async throws -> Bool {
         let (entries, own) = (await group.entries, await group.member)

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-// What was applied of each member's log, and which own batches the store may lack.
+// The applied position of each member's log, and own batches that the store may lack.
 
 extension SyncJournal {
-    /// The last batch of a member that this file holds; number 0 before the first one.
+    /// A member's last batch in this file; number 0 before the first one.
     func position(of member: MemberID) throws -> BatchPosition {
         let rows = try db.executeQuery(
             "SELECT number, hash FROM securestorage_sync_position WHERE member = ?",
@@ -16,10 +16,10 @@ extension SyncJournal {
         return BatchPosition(member: member, number: number, hash: hash)
     }
 
-    /// The hash of the last batch of a member that this file holds; as long as its log has none, of
-    /// the last one in the group before that its founder had applied; zeros if there is none.
+    /// The hash of a member's last batch in this file.
     ///
-    /// `adopted` is this file's.
+    /// If its log has none, the hash of its last batch in the former group that the founder had
+    /// applied; zeros if there is none. `adopted` is this file's.
     func lastHash(of member: MemberID, _ adopted: AdoptedSnapshot?) throws -> Data {
         let position = try position(of: member)
         return position.number > 0
@@ -41,10 +41,10 @@ extension SyncJournal {
         return positions
     }
 
-    /// Sets the last position of a log, and keeps the beginning of the hash, which others'
-    /// acknowledgements of this batch have to match.
+    /// Sets the last position of a log, and keeps the start of the hash, which others'
+    /// acknowledgements of this batch must match.
     ///
-    /// Timestamps in later batches of the log are above `lowerBound`; `size` is the batch's in
+    /// Timestamps in later batches of the log are above `lowerBound`; `size` is the batch's size in
     /// bytes.
     func setPosition(_ position: BatchPosition, time: UInt64, lowerBound: UInt64, size: Int) throws
     {
@@ -72,19 +72,18 @@ extension SyncJournal {
             """, values: [position.member.bytes, Int64(position.number), position.hash])
     }
 
-    /// When each member sealed its last batch that was applied, in milliseconds since 1970, by its
-    /// own clock.
+    /// When each member sealed its last applied batch, in milliseconds since 1970, by its own
+    /// clock.
     func lastHeard() throws -> [MemberID: UInt64] { try ofEachPosition("heard") }
 
-    /// Notes when a member sealed its last batch, and with the key of which epoch; 0 if that is not
-    /// known.
+    /// Records when a member sealed its last batch, and the epoch of the key; 0 if unknown.
     func setHeard(_ member: MemberID, at time: UInt64, epoch: UInt64 = 0) throws {
         try db.executeUpdate(
             "UPDATE securestorage_sync_position SET heard = ?, epoch = ? WHERE member = ?",
             values: [Int64(time), Int64(epoch), member.bytes])
     }
 
-    /// Whose key each member's last batch was sealed with; 0 if that is not known.
+    /// The epoch of the key that sealed each member's last batch; 0 if unknown.
     func lastEpochs() throws -> [MemberID: UInt64] { try ofEachPosition("epoch") }
 
     private func ofEachPosition(_ column: String) throws -> [MemberID: UInt64] {
@@ -114,8 +113,8 @@ extension SyncJournal {
                 """, values: [member.bytes, Int64(number)])
     }
 
-    /// The first 16 bytes of the hash of each batch of a log up to a number, of those since the
-    /// stable point.
+    /// The first 16 bytes of the hash of each batch of a log up to a number, since the stable
+    /// point.
     func shortHashes(of member: MemberID, upTo number: UInt64) throws -> [UInt64: Data] {
         let rows = try db.executeQuery(
             """
@@ -132,8 +131,8 @@ extension SyncJournal {
         return hashes
     }
 
-    /// Whether this file has written or applied the batch of a log that has the hash, of those
-    /// since the stable point; true for zeros, the hash of none.
+    /// Whether this file wrote or applied the batch with the hash, since the stable point; true for
+    /// zeros, which mean no batch.
     func hasBatch(of member: MemberID, hash: Data) throws -> Bool {
         if hash.allSatisfy({ $0 == 0 }) { return true }
         return try db.int(
@@ -143,9 +142,9 @@ extension SyncJournal {
                 """, values: [member.bytes, hash.prefix(BatchPosition.shortHashCount)]) == 1
     }
 
-    // MARK: - What others have applied
+    // MARK: - Acknowledgements
 
-    /// The last batch of `member` that `writer` has said to have applied; 0 if none.
+    /// The last batch of `member` that `writer` has acknowledged; 0 if none.
     func acknowledgement(by writer: MemberID, of member: MemberID) throws -> UInt64 {
         try db.uint64(
             forQuery:
@@ -153,13 +152,13 @@ extension SyncJournal {
             values: [writer.bytes, member.bytes]) ?? 0
     }
 
-    /// The last batch of `member` that any of `writers` has said to have applied; 0 if none.
+    /// The last batch of `member` that any of `writers` has acknowledged; 0 if none.
     func acknowledgement(by writers: some Sequence<MemberID>, of member: MemberID) throws -> UInt64
     {
         try writers.map { try acknowledgement(by: $0, of: member) }.max() ?? 0
     }
 
-    /// The last batch of `member` that each other member has said to have applied, if it has.
+    /// The last batch of `member` that each other member has acknowledged, if any.
     func acknowledgements(of member: MemberID) throws -> [MemberID: UInt64] {
         try numbers(
             "SELECT writer, number FROM securestorage_sync_acknowledgement WHERE member = ?",
@@ -176,14 +175,14 @@ extension SyncJournal {
 
     // MARK: - Own batches
 
-    /// A batch of this member that is sealed, and not known to be in the store.
+    /// A sealed batch of this member that is not known to be in the store.
     struct Outgoing: Sendable {
         var number: UInt64
         var bytes: Data
     }
 
-    /// The sealed batches that the store may not have, in their order: one at least, then more as
-    /// long as all together have no more than so many bytes.
+    /// The sealed batches that the store may not have, in order: at least one, then more up to
+    /// `most` bytes in total.
     func outgoing(limit: Int = .max, bytes most: Int = .max) throws -> [Outgoing] {
         let rows = try db.executeQuery(
             "SELECT number, bytes FROM securestorage_sync_out ORDER BY number LIMIT ?",
@@ -208,7 +207,7 @@ extension SyncJournal {
         }
     }
 
-    /// How many own batches wait for the store, and their bytes.
+    /// How many own batches wait for the store, and their size in bytes.
     func outgoingSize() throws -> (batches: Int, bytes: Int) {
         let rows = try db.executeQuery(
             "SELECT count(*), total(length(bytes)) FROM securestorage_sync_out")

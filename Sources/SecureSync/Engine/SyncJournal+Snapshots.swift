@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-// What the file knows of the group's snapshots, and of each log beside its position.
+// The file's knowledge of the group's snapshots, and of each log besides its position.
 extension SyncJournal {
     func adopted() throws -> AdoptedSnapshot? {
         let rows = try db.executeQuery(
@@ -28,7 +28,7 @@ extension SyncJournal {
                 Int64(snapshot.number), snapshot.writer.bytes, snapshot.hash,
                 snapshot.manifest.encoded().asData, Int64(snapshot.epoch),
             ])
-        // Earlier times than that of the stable point say nothing any more.
+        // Times before the stable point no longer matter.
         for (member, number) in snapshot.manifest.declaration.stablePoint.positions {
             try db.executeUpdate(
                 "DELETE FROM securestorage_sync_log WHERE member = ? AND number < ?",
@@ -36,7 +36,7 @@ extension SyncJournal {
         }
     }
 
-    /// Forgets all logs, and goes on from a snapshot.
+    /// Replaces the positions of all logs with a snapshot's.
     func setLogs(of manifest: SnapshotManifest) throws {
         for table in ["position", "acknowledgement", "log"] {
             try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
@@ -44,7 +44,7 @@ extension SyncJournal {
         try joinLogs(of: manifest)
     }
 
-    /// Goes on from what a snapshot contains, where that is more than what this file has applied.
+    /// Takes a snapshot's positions where they are after this file's.
     func joinLogs(of manifest: SnapshotManifest) throws {
         let heard = try lastHeard()
         for (member, log) in manifest.logs {
@@ -53,7 +53,7 @@ extension SyncJournal {
                 try setPosition(BatchPosition(member: member, number: number, hash: log.hash))
                 try setHeard(member, at: log.heard)
             } else if number == 0, log.heard > 0, heard[member] == nil {
-                // Its log begins in this group, and it was heard of in the one before.
+                // Its log begins in this group, but it was active in the former one.
                 try setPosition(.beginning(of: member))
                 try setHeard(member, at: log.heard)
             }
@@ -78,7 +78,7 @@ extension SyncJournal {
         }
     }
 
-    /// What a manifest with this declaration says of the logs as this file has them.
+    /// The log entries of a manifest with this declaration, from this file's knowledge.
     func logs(for declaration: Declaration) throws -> [MemberID: SnapshotManifest.Log] {
         let members = Set(declaration.positions.keys).union(declaration.logs.keys)
             .union(declaration.closed.keys)
@@ -108,7 +108,7 @@ extension SyncJournal {
             })
     }
 
-    /// What each member's last batch here says that it knew.
+    /// The positions that each member's last batch here acknowledges.
     func published() throws -> [MemberID: Declaration.Published] {
         var published: [MemberID: Declaration.Published] = [:]
         for position in try positions() {
@@ -131,10 +131,10 @@ extension SyncJournal {
         return published
     }
 
-    /// The time of the last known batch of a log up to `number`.
+    /// The lower bound of the last known batch of a log up to `number`.
     ///
-    /// The lower bound of that one is one of this one, too. A snapshot may say what is not
-    /// so: with `isReadHere`, only what this file has read in the log itself counts.
+    /// It is also a lower bound for later batches. A snapshot may be wrong: with `isReadHere`, only
+    /// batches that this file read from the log count.
     func lowerBound(
         of member: MemberID, _ number: UInt64, isReadHere: Bool = false
     ) throws -> UInt64 {
@@ -145,9 +145,10 @@ extension SyncJournal {
                 """, values: [member.bytes, Int64(number), isReadHere ? 1 : 0]) ?? 0
     }
 
-    /// What ``lowerBound(of:_:isReadHere:)`` may be of a batch that this file has not read: a
-    /// snapshot that it has loaded names the lower bounds of some batches only, and later ones are
-    /// no less.
+    /// The greatest possible ``lowerBound(of:_:isReadHere:)`` of a batch that this file has not
+    /// read.
+    ///
+    /// A loaded snapshot names the lower bounds of some batches only, and they never decrease.
     func greatestLowerBound(of member: MemberID, _ number: UInt64) throws -> UInt64 {
         let next = try db.uint64(
             forQuery: """
@@ -157,7 +158,7 @@ extension SyncJournal {
         return max(try lowerBound(of: member, number), next ?? 0)
     }
 
-    /// How many batches, and bytes of them, are in the logs after a snapshot.
+    /// The number and total size of batches in the logs after a snapshot.
     func size(after positions: VersionVector) throws -> (batches: UInt64, bytes: UInt64) {
         var size: (batches: UInt64, bytes: UInt64) = (0, 0)
         for position in try self.positions() {
@@ -173,7 +174,7 @@ extension SyncJournal {
         return size
     }
 
-    /// The last batch of a log, of those up to `number`, that is older than a time.
+    /// The last batch of a log up to `number` that is older than a time.
     func last(of member: MemberID, upTo number: UInt64, before time: UInt64) throws -> UInt64 {
         try db.uint64(
             forQuery: """
@@ -183,10 +184,10 @@ extension SyncJournal {
     }
 }
 
-// MARK: - Own changes that wait
+// MARK: - Pending own changes
 
-// What only this file has written when its log begins anew. It is put onto the rows of a snapshot
-// when the logs are read, since it may change rows that came with those.
+// Changes that only this file has when it starts a new log. They are reapplied to a snapshot's rows
+// once the logs are read, since they may change rows from the logs.
 extension SyncJournal {
     func hasPending() throws -> Bool {
         try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM securestorage_sync_pending)") == 1
@@ -205,7 +206,7 @@ extension SyncJournal {
         }
     }
 
-    /// Removes what waits, and returns it in its order.
+    /// Removes the pending changes, and returns them in order.
     func takePending() throws -> [RowChange] {
         let contents = try db.allRows(
             "SELECT content FROM securestorage_sync_pending ORDER BY id", columns: 1)

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What the engine keeps in the database's file: its place in a group, the chain of members, the
-/// batches that the store may not have yet, and what was applied of each member's log.
+/// The engine's state in the database file: its place in a group, the chain of members, the batches
+/// that the store may not have yet, and the applied position of each member's log.
 ///
-/// It is written in the transactions that write the rows, so that a file knows what it holds
-/// whenever it is killed, copied or restored. Not thread-safe, as the store that it uses.
+/// It is written in the same transactions as the rows, so it matches them after a crash, a copy or
+/// a restore. Not thread-safe, like the database that it uses.
 struct SyncJournal {
     let db: SecureDatabaseStore
 
     init(_ db: SecureDatabaseStore) { self.db = db }
 
-    /// Creates the tables that are missing.
+    /// Creates missing tables.
     func install() throws {
         try db.executeStatements(
             """
@@ -51,25 +51,25 @@ struct SyncJournal {
 
     // MARK: - The group
 
-    /// Where the file belongs.
+    /// The file's group and member.
     struct Place: Equatable, Sendable {
         /// The group's 16 bytes.
         var group: Data
-        /// Who this file is.
+        /// This file's member.
         var member: MemberID
-        /// Who it was, until a snapshot has been loaded for the member that it is now.
+        /// Its former member, until a snapshot is loaded for the present one.
         var former: MemberID?
-        /// Whether another file may have sent its unsent writes, until a snapshot has been loaded.
+        /// Whether another file may have sent its unsent writes, until a snapshot is loaded.
         var mayBeCopy = false
-        /// The snapshot with which the member's log begins; 0 before: nothing is sent then.
+        /// The snapshot with which the member's log begins; until then 0, and nothing is sent.
         var entered: UInt64 = 0
-        /// Whether rows that it had before lose against the group's of the same keys.
+        /// Whether its earlier rows lose to the group's rows with the same keys.
         var keepsRows: Bool
         /// When this member last sealed a batch, by the machine's clock: milliseconds since 1970.
         var published: UInt64 = 0
     }
 
-    /// Returns nil for a file that is in no group.
+    /// Returns nil for a file that is not in a group.
     func place() throws -> Place? {
         let rows = try db.executeQuery(
             """
@@ -105,7 +105,7 @@ struct SyncJournal {
             ])
     }
 
-    /// Forgets the group, and those before it, not the rows.
+    /// Forgets the group and the former ones, but not the rows.
     func leave() throws {
         try forgetPlace()
         for table in ["former", "known"] {
@@ -113,7 +113,7 @@ struct SyncJournal {
         }
     }
 
-    /// Forgets the group for the one that follows it, and keeps its chain.
+    /// Leaves the group for its successor, and keeps its chain.
     func goOn() throws {
         try db.executeUpdate(
             """
@@ -145,15 +145,15 @@ struct SyncJournal {
         return entries
     }
 
-    /// Replaces the kept chain by a longer one, or by one whose last entries are others: a store
-    /// may have shown them damaged.
+    /// Replaces the saved chain with a longer one, or with one whose last entries differ: a store
+    /// may have shown damaged ones.
     ///
-    /// - Returns: Whether it is another one.
+    /// - Returns: Whether it has changed.
     @discardableResult
     func setChain(_ entries: [Data]) throws -> Bool {
         let known = try chain()
         let same = zip(known, entries).prefix { $0 == $1 }.count
-        // Another process may have read on.
+        // Another process may have read further.
         guard same < entries.count else { return false }
         if same < known.count {
             try db.executeUpdate(
@@ -167,7 +167,7 @@ struct SyncJournal {
         return true
     }
 
-    /// Keeps chains of groups in which the file was never, as those of the groups before this one.
+    /// Keeps chains of groups that the file never entered, like those of former groups.
     func keepFormerChains(_ chains: [Data: [Data]]) throws {
         for (group, chain) in chains {
             for (index, entry) in chain.enumerated() {
@@ -180,7 +180,7 @@ struct SyncJournal {
         }
     }
 
-    /// The chains of the groups before this one, by the groups' names.
+    /// The chains of the former groups, by group name.
     func formerChains() throws -> [Data: [Data]] {
         let rows = try db.executeQuery(
             "SELECT name, bytes FROM securestorage_sync_former ORDER BY name, number")
@@ -195,7 +195,7 @@ struct SyncJournal {
 
     // MARK: - The file
 
-    /// How many migrations the file has; 0 if it has none of this library's.
+    /// How many of this library's migrations the file has; 0 if none.
     func schemaNumber() throws -> UInt64 {
         try db.uint64(forQuery: "PRAGMA user_version") ?? 0
     }

@@ -2,11 +2,11 @@ public import Foundation
 
 /// A member of a group, as this one knows it.
 public struct SyncMember: Sendable, Hashable, Identifiable {
-    /// What it is.
+    /// The kinds of members.
     public enum Kind: Sendable, Hashable {
         /// A device or a server with a file.
         case device
-        /// An invitation for one device that was not used yet.
+        /// An unused invitation for one device.
         case invitation
         /// An invitation that stays valid.
         case recovery
@@ -20,15 +20,15 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         }
     }
 
-    /// What it may do; of an invitation, what the devices that it adds may do.
+    /// The member's rights; for an invitation, those of the devices that it adds.
     public enum Role: Sendable, Hashable, CaseIterable {
-        /// Reads and writes rows, invites and removes members, changes the key, and lets the group
-        /// begin anew.
+        /// Reads and writes rows, invites and removes members, changes the key, and resets the
+        /// group.
         case admin
         /// Reads and writes rows.
         case writer
-        /// Reads rows. SQLite refuses what its file's synced tables are told to write, and other
-        /// members accept nothing from it: see ``SyncedTables/isReadOnly(in:)``.
+        /// Reads rows. SQLite rejects writes to its file's synced tables, and other members accept
+        /// nothing from it: see ``SyncedTables/isReadOnly(in:)``.
         case reader
 
         init(_ role: ChainEntry.Role) {
@@ -48,26 +48,26 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
         }
     }
 
-    /// 32 hexadecimal digits that name it, also in the store: a random number, no name of a device
-    /// or a person.
+    /// 32 hexadecimal digits that identify it, including in the store: a random number, not the
+    /// name of a device or a person.
     public var id: String { memberID.description }
     package let memberID: MemberID
-    /// What it is.
+    /// Its kind.
     public let kind: Kind
-    /// What it may do.
+    /// Its rights.
     public let role: Role
-    /// The ``id`` of the device that has invited it, or whose copy it is, or that has let the group
-    /// begin anew with it; nil for the founder.
+    /// The ``id`` of the device that invited it, of which it is a copy, or that reset the group
+    /// with it; nil for the founder.
     public let addedBy: String?
-    /// When it was added, by its own clock or that of the device that has made the code.
+    /// When it was added, by its own clock or by that of the inviting device.
     public let addedAt: Date
-    /// The ``id`` of the member whose file has gone on as this one: a copy, a restored backup, or
-    /// somebody with that device in hand; nil for one that was invited.
+    /// The ``id`` of the member whose file became this one: through a copy, a restored backup, or
+    /// someone with that device; nil for an invited member.
     public let forkOf: String?
-    /// When an invitation ends; nil for never, and for a device.
+    /// When an invitation expires; nil for never, and for a device.
     public let expires: Date?
     /// Whether the group's keys are wrapped for it with X-Wing, which combines ML-KEM-768 and
-    /// X25519: a quantum computer would not find them in what was recorded of the store.
+    /// X25519: a quantum computer could not recover them from recorded objects.
     ///
     /// The group is as safe as its weakest member; signatures are by Ed25519 alone.
     public let isQuantumSafe: Bool
@@ -75,19 +75,18 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let name: String
     /// Whether it is this file.
     public let isThisDevice: Bool
-    /// When it sealed the last of its batches that was applied here, by its own clock; nil before
-    /// the first.
+    /// When it sealed its last batch applied here, by its own clock; nil before the first.
     public let lastHeard: Date?
-    /// How many of the batches that this device has sent the member has not confirmed; nil for this
-    /// device, an invitation, and a member that has confirmed none yet, as no reader does.
+    /// How many of this device's sent batches the member has not acknowledged; nil for this device,
+    /// an invitation, and a member without any acknowledgement, such as a reader.
     ///
-    /// A member that is away confirms nothing. One that is heard, and for which the number only
-    /// grows, does not see this device's batches: the store may hide them from it.
+    /// An offline member acknowledges nothing. If a member is active and its number only grows, it
+    /// does not see this device's batches: the store may hide them from it.
     public let unconfirmedBatches: Int?
-    /// Whether it has written with an older key than the group's, more than a day after the change.
+    /// Whether it wrote with an old group key more than a day after the key changed.
     ///
-    /// By the clocks of both. The store may hide the change from that device, or it was not told
-    /// yet: somebody who was removed still reads what it writes.
+    /// Judged by both devices' clocks. The store may hide the change from that device, or the
+    /// device has not read it yet: removed members can still read its writes.
     public let missesNewKey: Bool
 
     init(
@@ -113,11 +112,11 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     }
 }
 
-/// What becomes of the rows that a file has when it joins a group.
+/// What to do with a file's existing rows when it joins a group.
 public enum SyncLocalRows: Sendable, Hashable {
-    /// They become the group's, unless it has a row of the same key: then the group's stays, and
-    /// the file's is in ``SyncEngine/conflicts(in:)``.
+    /// Add them to the group. If the group has a row with the same key, the group's row stays, and
+    /// the file's is listed in ``SyncEngine/conflicts(in:)``.
     case keep
-    /// They are removed.
+    /// Remove them.
     case discard
 }

@@ -1,33 +1,33 @@
 public import Foundation
 internal import SecureStoragePlatform
 
-/// What an engine does, and what stands still, and why.
+/// The current state of an engine.
 public struct SyncStatus: Sendable {
-    /// What the engine does now.
+    /// The phases of an engine.
     public enum Phase: Sendable, Hashable {
-        /// Nothing is to be done, or nothing was begun.
+        /// There is nothing to do, or nothing has started.
         case idle
-        /// Something is sent or applied.
+        /// Changes are being sent or applied.
         case syncing
-        /// The last try failed; see ``SyncStatus/failure``.
+        /// The last attempt failed; see ``SyncStatus/failure``.
         case failed
     }
 
-    /// What the engine does now.
+    /// The current phase.
     public internal(set) var phase = Phase.idle
-    /// When everything that was in the store had been applied and everything written here was in
-    /// the store; nil before the first time.
+    /// When everything in the store was last applied here, and all local changes were in the store;
+    /// nil before the first time.
     public internal(set) var completeAt: Date?
     /// How many sealed batches the store does not have yet.
     public internal(set) var waitingBatches = 0
     /// The size of the sealed batches that the store does not have yet, in bytes.
     public internal(set) var waitingBytes = 0
-    /// How many devices have come into the group that the app has not acknowledged yet:
+    /// How many new devices of the group the app has not acknowledged yet:
     /// ``SyncEngine/newMembers()``.
     public internal(set) var newMembers = 0
-    /// Why the last try failed; nil after one that did not.
+    /// Why the last attempt failed; nil after a success.
     public internal(set) var failure: (any Error)?
-    /// When it is tried again; nil if nothing has failed.
+    /// When the next attempt is due; nil if nothing has failed.
     public internal(set) var nextTry: Date?
 }
 
@@ -39,22 +39,22 @@ extension SyncEngine {
     public var statuses: AsyncStream<SyncStatus> { changes.stream() }
 }
 
-/// What one call of ``SyncEngine/syncOnce()`` has done.
+/// The work done by one call of ``SyncEngine/syncOnce()``.
 public struct SyncReport: Sendable, Hashable {
     /// Batches of this member that are in the store now.
     public internal(set) var sentBatches = 0
-    /// Transactions of other members that were applied.
+    /// Applied transactions of other members.
     public internal(set) var appliedTransactions = 0
-    /// Rows of other members that were applied; those of a loaded snapshot are not counted.
+    /// Applied rows of other members, except rows of a loaded snapshot.
     public internal(set) var appliedRows = 0
-    /// Whether this member has written a snapshot of all rows.
+    /// Whether this member wrote a snapshot of all rows.
     public internal(set) var hasWrittenSnapshot = false
-    /// Whether the rows were replaced by those of a snapshot.
+    /// Whether the rows were replaced with a snapshot's.
     ///
-    /// The file has just joined, is a copy, or was away for so long that batches which it lacks are
-    /// gone. What only this file had written was put onto the snapshot's rows.
+    /// The file has just joined, is a copy, or was offline so long that batches it needs are gone.
+    /// Changes that only this file had were reapplied to the snapshot's rows.
     public internal(set) var hasLoadedSnapshot = false
-    /// Whether the file has found out that it is a copy of another one that goes on, and is now a
-    /// member of its own.
+    /// Whether the engine detected that this file is a copy of another member's file, and made it a
+    /// separate member.
     public internal(set) var hasForked = false
 }

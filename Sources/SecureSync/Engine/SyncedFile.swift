@@ -1,32 +1,32 @@
 package import Foundation
 package import SecureStorage
 
-/// What a file says of its sync by itself: without a store, and without keys.
+/// A file's sync state, read without a store and without keys.
 package struct SyncedFile: Sendable {
-    /// The tables as the last engine on the file has declared them.
+    /// The tables, as declared by the last engine on the file.
     package var tables = SyncedTables()
-    /// The group's 32 hexadecimal digits; nil for a file in no group.
+    /// The group's 32 hexadecimal digits; nil for a file that is not in a group.
     package var group: String?
     /// This file's ``SyncMember/id``.
     package var member: String?
     /// The newest snapshot that was adopted; 0 before the first.
     package var snapshot: UInt64 = 0
-    /// How many writes wait for being sealed.
+    /// How many writes are not sealed yet.
     package var unsealedWrites: Int64 = 0
-    /// The sealed batches that the store may not have, and their bytes.
+    /// The sealed batches that the store may not have, and their size in bytes.
     package var waiting: (batches: Int, bytes: Int) = (0, 0)
-    /// How many values have lost.
+    /// How many lost values are listed as conflicts.
     package var lostCount = 0
     /// How many rows are held back.
     package var heldBackCount = 0
-    /// How many rows cannot travel as they are.
+    /// How many rows cannot be sent as they are.
     package var unsentCount = 0
-    /// When each member sealed its last batch that was applied, by its clock.
+    /// When each member sealed its last applied batch, by its own clock.
     package var lastHeard: [String: Date] = [:]
-    /// Why changes may be lost; nil if the triggers are what they should be.
+    /// Why changes may be lost; nil if the triggers are correct.
     package var captureProblem: SyncError?
 
-    /// Reads all of it in one transaction.
+    /// Reads everything in one transaction.
     package init(_ database: any SecureDatabaseReader) throws {
         self = try database.read { try SyncedFile($0) }
     }
@@ -58,7 +58,7 @@ package struct SyncedFile: Sendable {
         }
     }
 
-    /// What was written and is not seen, as ``SyncEngine/conflicts(in:)`` lists it.
+    /// The file's conflicts, as listed by ``SyncEngine/conflicts(in:)``.
     package static func conflicts(
         in table: String?, keyValueStore store: String? = nil,
         of database: any SecureDatabaseReader
@@ -71,7 +71,7 @@ package struct SyncedFile: Sendable {
         }
     }
 
-    /// Removes what has lost from the list.
+    /// Removes conflicts from the list.
     package static func forget(
         _ conflicts: [SyncConflict], in database: any SecureDatabaseWriter
     ) throws {

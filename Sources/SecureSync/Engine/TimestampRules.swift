@@ -1,12 +1,14 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Which timestamps others may give: a member that gives all that it likes would make rows that
-/// nobody can change any more, or write in another one's name.
+/// Which timestamps other members may use.
+///
+/// Without limits, a member could create rows that nobody can change again, or write in another
+/// member's name.
 struct TimestampRules {
-    /// In milliseconds, as ``Capture/mostAhead``.
+    /// In milliseconds, like ``Capture/mostAhead``.
     let mostAhead: UInt64
-    /// The latest time that is taken, in milliseconds since 1970.
+    /// The latest accepted time, in milliseconds since 1970.
     let latest: UInt64
 
     init(_ capture: Capture, in db: SecureDatabaseStore) throws {
@@ -16,7 +18,8 @@ struct TimestampRules {
 
     /// Checks a transaction of a member against its log's lower bound.
     ///
-    /// - Throws: ``SyncError/clockIsAhead(_:until:)``; `.damaged` for what no member writes.
+    /// - Throws: ``SyncError/clockIsAhead(_:until:)``; `.damaged` for changes that no member
+    ///   writes.
     func check(
         _ transaction: LogReader.Transaction, of member: MemberID, after lowerBound: UInt64
     ) throws {
@@ -35,14 +38,14 @@ struct TimestampRules {
                     transaction.name, "a row is older than its log's lower bound")
             }
             guard change.written.allSatisfy({ $0.member == member }),
-                // The birth of a row that it has edited may be of anybody.
+                // An edited row's incarnation may be any member's.
                 change.incarnation.timestamp <= change.greatestWritten
             else { throw SyncError.damaged(transaction.name, "a row is in another member's name") }
         }
     }
 
-    /// Checks rows of a snapshot, whose writer has taken what was up to a month ahead of its clock,
-    /// and the stable point of one.
+    /// Checks the rows or the stable point of a snapshot, whose writer accepted timestamps up to a
+    /// month ahead of its clock.
     ///
     /// - Throws: ``SyncError/clockIsAhead(_:until:)``.
     func check(ofSnapshot times: some Sequence<UInt64>, by writer: MemberID) throws {
@@ -55,7 +58,7 @@ struct TimestampRules {
 }
 
 extension RowChange {
-    /// The timestamps that its writer has given: of an edit, those of its columns.
+    /// The timestamps given by its writer: for an edit, those of its columns.
     fileprivate var written: [Timestamp] {
         incarnation.isAlive && !columnGroups.isEmpty
             ? columnGroups.map(\.timestamp) : [incarnation.timestamp]

@@ -63,7 +63,7 @@ extension ChainEntry {
         return Data(writer.bytes)
     }
 
-    /// What is signed.
+    /// The signed message.
     static func message(_ content: Data) -> Data {
         Data("SecureStorage sync chain 1".utf8) + Data(SHA256.hash(data: content))
     }
@@ -117,7 +117,7 @@ extension ChainEntry {
     }
 }
 
-/// What entries of all versions have in common: where an entry belongs, and who has signed it.
+/// The common part of all entry versions: the entry's place and its signer.
 struct ChainEnvelope {
     let version: UInt64
     let group: Data

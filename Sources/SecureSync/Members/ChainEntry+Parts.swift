@@ -156,7 +156,7 @@ extension CBORReader {
     }
 
     private mutating func nodes() throws -> [ChainEntry.NodeKeys] {
-        // Each leaf has less than two nodes.
+        // There are fewer than two nodes for each leaf.
         try (0..<(try array(atMost: 2 * MembershipState.mostMembers))).map { _ in
             try array(count: 5)
             guard let node = KeyTree.Node(level: try unsigned(), index: try unsigned()) else {

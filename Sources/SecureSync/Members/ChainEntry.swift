@@ -1,13 +1,13 @@
 package import Foundation
 
-/// One change of the group's membership: signed, and bound to all that precede it.
+/// One change of the group's membership: signed, and bound to all earlier entries.
 ///
-/// Entry n is created in the store once, so that all members read the same ones in the same order.
+/// Entry n is created in the store once, so all members read the same entries in the same order.
 package struct ChainEntry: Equatable, Sendable {
     package var group: Data
     /// From 1.
     package var number: UInt64
-    /// The hash of all objects before: see `MembershipState.last`; zeros for the first one.
+    /// The hash of all earlier objects: see `MembershipState.last`; zeros for the first one.
     package var previous: Data
     package var author: MemberID
     /// When it was made, by its author's clock, in milliseconds since 1970.
@@ -17,22 +17,22 @@ package struct ChainEntry: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// The founder, and the first key.
         case found(Member, EpochKeys)
-        /// A device, or an invitation, and what it gets.
+        /// A device or an invitation, and its keys.
         case add(Member, OwnKeys)
-        /// Members are gone, their batches count up to these, and the group's snapshots go on from
-        /// that one under the new key that the others get.
+        /// Removes members. Their batches count up to these positions. Later snapshots follow the
+        /// given one, under a new key for the remaining members.
         case remove([BatchPosition], EpochKeys, snapshot: SnapshotPin = .none)
         /// A new key for all.
         case rotate(EpochKeys)
-        /// The author goes; its last batch, and the newest snapshot.
+        /// The author leaves; its last batch, and the newest snapshot.
         case leave(BatchPosition, snapshot: SnapshotPin = .none)
-        /// The author's file has a copy: the copy goes on as this member, after this batch.
+        /// The author's file has a copy: the copy becomes this member, after this batch.
         case fork(Member, OwnKeys, after: BatchPosition)
-        /// The members of another group go on in this one, the author first; the groups before it,
-        /// the last one first.
+        /// Founds a group for the members of another one, the author first; the former groups,
+        /// newest first.
         case succeed(formers: [Data], [Member], EpochKeys)
-        /// The author receives with other keys from now on: whoever has got hold of the ones before
-        /// reads nothing after the next key, which it can ask for.
+        /// Replaces the author's keys for receiving: a copy of the old ones is useless after the
+        /// next group key, which the author can ask for.
         case update(PublicKeys, OwnKeys, asksForKey: Bool)
     }
 
@@ -41,15 +41,15 @@ package struct ChainEntry: Equatable, Sendable {
         package var id: MemberID
         package var keys: PublicKeys
         package var kind: Kind
-        /// What it may do; of an invitation, what the devices that it adds may do.
+        /// The member's rights; for an invitation, those of the devices that it adds.
         package var role: Role
         /// The name of the device, sealed with the key of the epoch.
         package var sealedName: Data
         package var nameEpoch: UInt64
-        /// For an invitation: shows to the holder of its secret that this chain is the one that it
-        /// was made in.
+        /// For an invitation: proves to the holder of its secret that this is the chain where it
+        /// was made.
         package var mac: Data
-        /// Of an invitation: when it ends, in milliseconds since 1970; 0 for never.
+        /// For an invitation: when it expires, in milliseconds since 1970; 0 for never.
         package var expires: UInt64 = 0
     }
 
@@ -63,18 +63,19 @@ package struct ChainEntry: Equatable, Sendable {
 
     /// What a member may do; all read the group's rows.
     package enum Role: UInt8, Sendable {
-        /// Writes rows, invites, removes, changes the key, and lets the group begin anew.
+        /// Writes rows, invites, removes, changes the key, and resets the group.
         case admin
-        /// Writes rows, goes on as another member after a copy, and leaves.
+        /// Writes rows, becomes another member after a copy, and leaves.
         case writer
-        /// Replaces its own keys, and leaves. It has no log, and what else it signs does not count.
+        /// Replaces its own keys, and leaves. It has no log, and anything else that it signs is
+        /// invalid.
         case reader
     }
 
-    /// What one member gets: the group's key, and, an admin, the secret of the tree.
+    /// The keys wrapped for one member: the group's key, and for an admin the tree's secret.
     package struct OwnKeys: Equatable, Sendable {
         package var epoch: Data
-        /// Empty but for an admin, and if the author does not have it.
+        /// Empty unless the member is an admin and the author has the secret.
         package var secret: Data
 
         package init(epoch: Data, secret: Data = Data()) {
@@ -83,21 +84,21 @@ package struct ChainEntry: Equatable, Sendable {
         }
     }
 
-    /// A group's key of an epoch, and what leads each member to it: see ``KeyTree``.
+    /// A group's key of an epoch, sealed so that each member can open it: see ``KeyTree``.
     package struct EpochKeys: Equatable, Sendable {
         package var number: UInt64
-        /// By which a member knows whether it has got the key that the others have.
+        /// Shows a member whether it has the same key as the others.
         package var commitment: Data
-        /// The key, sealed with the secret of the tree.
+        /// The key, sealed with the tree's secret.
         package var sealedForAdmins: Data
-        /// The key, sealed with that of the root, for writers and readers; empty if all are admins.
+        /// The key, sealed with the root's key, for writers and readers; empty if all are admins.
         package var sealedForWriters: Data
-        /// Another secret for the admins.
+        /// A new secret for the admins, if any.
         package var secret: Secret?
-        /// The nodes of the tree that get other keys, in their order.
+        /// The nodes of the tree with new keys, in order.
         package var nodes: [NodeKeys]
-        /// Which of the keys before is sealed with this one: the newest that the author has; 0 for
-        /// the first.
+        /// The earlier key that is sealed with this one: the newest that the author has; 0 for the
+        /// first.
         package var previousNumber: UInt64
         /// That key, sealed with this one; empty for the first.
         package var previous: Data
@@ -133,7 +134,7 @@ package struct ChainEntry: Equatable, Sendable {
     package struct NodeKeys: Equatable, Sendable {
         package var node: KeyTree.Node
         package var commitment: Data
-        /// For the left and for the right child; empty where only admins are.
+        /// For the left and the right child; empty if it only has admins.
         package var wrapped: [Data]
 
         package init(_ node: KeyTree.Node, commitment: Data, wrapped: [Data]) {
@@ -145,11 +146,11 @@ package struct ChainEntry: Equatable, Sendable {
 
     static let version: UInt64 = 1
     static let signatureCount = 64
-    /// A new key for a thousand writers has 1.3 MB, a group that begins anew twice that.
+    /// A new key for a thousand writers takes 1.3 MB, a reset twice that.
     static let longest = 4 << 20
     static let longestName = 400
     static let mostKeys = 8
-    /// Of a public or a wrapped key; leaves room for algorithms with larger ones.
+    /// For a public or a wrapped key; leaves room for algorithms with larger keys.
     static let longestKey = 2000
     static let commitmentCount = 32
 }

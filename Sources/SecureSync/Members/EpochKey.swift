@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureKeys
 
-/// The key that seals what is written in one epoch: from one removal or rotation to the next.
+/// The key that seals all objects of one epoch: from one removal or rotation to the next.
 struct EpochKey: Sendable {
     let secret: GroupSecret
 
@@ -14,7 +14,7 @@ struct EpochKey: Sendable {
         EpochKey(try GroupSecret.random(.epoch, number))
     }
 
-    // MARK: - Names of devices
+    // MARK: - Device names
 
     func sealedName(_ name: String, of member: MemberID) throws -> Data {
         try key.seal(
@@ -29,7 +29,7 @@ struct EpochKey: Sendable {
         return member
     }
 
-    /// nil if the bytes are not what `sealedName` makes.
+    /// nil if the bytes are not from `sealedName`.
     func name(_ sealed: Data, of member: MemberID) -> String? {
         guard
             let padded = try? key.open(

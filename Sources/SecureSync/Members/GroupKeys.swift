@@ -1,7 +1,7 @@
 package import Foundation
 package import SecureKeys
 
-/// What a member needs to write and read batches: a group's members and keys at one moment.
+/// A group's members and keys at one moment, for writing and reading batches.
 package struct GroupKeys: Sendable {
     package let group: Data
     package let member: MemberID
@@ -10,14 +10,13 @@ package struct GroupKeys: Sendable {
     private let keys: [UInt64: DataEncryptionKey]
     /// Why this member does not have the current key.
     private let failure: SyncError?
-    /// What was found to count for nobody.
+    /// Objects found to be invalid.
     let invalid: InvalidObjects
-    /// Whether the chain was read after all that is judged by it, so that a member or a key that it
-    /// does not name is none of the group's.
+    /// Whether the chain was read after all objects that it judges, so that unknown members and
+    /// keys do not belong to the group.
     var isCurrent = true
 
-    /// The chain has to be read again: something was written by a member, or under a key, that has
-    /// come since.
+    /// The chain has to be read again: an object's member or key is not known yet.
     struct Outdated: Error {}
 
     init(
@@ -35,7 +34,7 @@ package struct GroupKeys: Sendable {
 
     package var currentEpoch: UInt64 { state.epoch }
 
-    /// All that ever wrote, this member and removed ones included.
+    /// All members that may have a log, including this one and removed ones.
     package var writers: [MemberID] {
         state.everyone.filter { $0.kind == .device && $0.role != .reader }.map(\.id)
     }
@@ -45,13 +44,13 @@ package struct GroupKeys: Sendable {
         state.member(member).map { $0.kind == .device && $0.role != .reader } ?? false
     }
 
-    /// Whether this member only reads: it has no log, and makes no snapshots.
+    /// Whether this member only reads: it has no log, and writes no snapshots.
     var isReader: Bool { !mayWrite(member) }
 
-    /// The last batch that counts of each member that is gone.
+    /// The last batch that counts of each removed member.
     package var removed: [MemberID: BatchPosition] { state.removed }
 
-    /// Whether a batch counts for nobody, since its member was removed before.
+    /// Whether a batch is invalid because its member was already removed.
     func isLate(_ position: BatchPosition) -> Bool {
         state.removed[position.member].map { $0.number < position.number } ?? false
     }
@@ -59,7 +58,7 @@ package struct GroupKeys: Sendable {
     /// The last entry of the chain, which this member's next batches and manifests name.
     package var position: ChainPosition { state.position }
 
-    /// Whether a member may sign snapshot `number`: one that is gone may have signed earlier ones.
+    /// Whether a member may sign snapshot `number`: a removed one may have signed earlier ones.
     ///
     /// - Throws: `Outdated`.
     package func mayDeclare(_ member: MemberID, _ number: UInt64) throws -> Bool {
@@ -71,8 +70,8 @@ package struct GroupKeys: Sendable {
         return state.lastSnapshots[member].map { number <= $0.number } ?? true
     }
 
-    /// Whether a manifest is one from which the group has gone on after each removal, or comes
-    /// after it under a key that who was removed does not have.
+    /// Whether a manifest, for each removal, is the one from which the group continues, or a later
+    /// one under a key that the removed member does not have.
     package func goesOn(_ snapshot: SnapshotPin, epoch: UInt64) -> Bool {
         state.pins.allSatisfy { pin in
             snapshot.number == pin.snapshot.number
@@ -84,19 +83,19 @@ package struct GroupKeys: Sendable {
     /// The newest snapshot that an entry of the chain names; 0 if none does.
     var leastSnapshot: UInt64 { state.pins.map(\.snapshot.number).max() ?? 0 }
 
-    /// Whether the group has gone on from a snapshot after a removal.
+    /// Whether the group continues from this snapshot after a removal.
     func isPinned(_ snapshot: SnapshotPin) -> Bool {
         state.pins.contains { $0.snapshot == snapshot }
     }
 
-    /// Checks that the writer of an object knows the chain that this member knows, and has used the
-    /// key of its last entry.
+    /// Checks that the writer of an object knows the same chain as this member, and used the key of
+    /// its last entry.
     ///
     /// - Parameters:
     ///   - header: The object's.
     ///   - name: The object's name.
     /// - Throws: `Outdated`; ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)`` if the
-    ///   store does not show the chain so far.
+    ///   store does not show that part of the chain.
     func requireSameChain(_ header: BatchHeader, _ name: String) throws {
         let position = header.chain
         guard let hash = state.hash(at: position.number) else {
@@ -112,14 +111,14 @@ package struct GroupKeys: Sendable {
         }
     }
 
-    /// Whether all that a member has written is in its own log: other logs begin with what their
-    /// files bring along from a group before, or from the member that they were.
+    /// Whether all of a member's writes are in its own log: other logs begin with changes from a
+    /// former group, or of the file's former member.
     func writesAlone(_ member: MemberID) -> Bool {
         state.formers.isEmpty && !hasCopy(member)
     }
 
-    /// Whether a member's file was copied, and a copy has gone on as another member: until then,
-    /// both may have given one timestamp to two values.
+    /// Whether a copy of a member's file became another member: before that, both may have given
+    /// one timestamp to two values.
     func hasCopy(_ member: MemberID) -> Bool {
         state.everyone.contains {
             state.origin(of: $0.id).map { $0.isFork && $0.author == member } ?? false
@@ -129,12 +128,12 @@ package struct GroupKeys: Sendable {
     /// The number of the chain's last entry.
     var lastEntry: UInt64 { state.lastEntry }
 
-    /// Whether this member has founded the group.
+    /// Whether this member founded the group.
     package var isFounder: Bool { state.everyone.first?.id == member }
 
     func hasKey(ofEpoch number: UInt64) -> Bool { keys[number] != nil }
 
-    /// What this member seals with now.
+    /// The key with which this member seals now.
     ///
     /// - Throws: ``SyncError/keyWithheld(by:)``.
     func currentKey() throws -> DataEncryptionKey {

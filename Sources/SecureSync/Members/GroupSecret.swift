@@ -2,12 +2,12 @@ internal import Crypto
 internal import Foundation
 internal import SecureKeys
 
-/// 32 bytes that members share: the key of an epoch, or one of those through which they get it.
+/// 32 bytes that members share: the key of an epoch, or a key that leads to it.
 struct GroupSecret: Sendable {
-    /// What it is for: bytes that were made for one use are none for another one.
+    /// The purpose: bytes made for one use are not valid for another.
     enum Use: Hashable, Sendable {
         case epoch
-        /// What the keys of the tree follow from, for admins.
+        /// The secret from which admins derive the keys of the tree.
         case tree
         case node(KeyTree.Node)
     }
@@ -29,7 +29,7 @@ struct GroupSecret: Sendable {
         try GroupSecret(use, number, .random(count: 32))
     }
 
-    /// Of the tree's secret: the key of a node, as it is from an epoch on.
+    /// Derives a node's key from the tree's secret, as of an epoch.
     func derived(_ node: KeyTree.Node, _ number: UInt64, group: Data) throws -> GroupSecret {
         let info = Use.node(node).context("SecureStorage sync tree 1", group, number)
         let derived = KeyDerivation.hkdf(bytes, salt: [], info: info)
@@ -39,9 +39,9 @@ struct GroupSecret: Sendable {
             })
     }
 
-    /// By which who has a secret knows whether it is the one that the others have.
+    /// Shows the holder of a secret whether it is the same as the others'.
     ///
-    /// HPKE and AES-GCM do not tell: one ciphertext may open with several keys.
+    /// HPKE and AES-GCM do not show that: one ciphertext may open with several keys.
     func commitment(group: Data) -> Data {
         let message = use.context("SecureStorage sync commitment 1", group, number)
         return bytes.withUnsafeBytes {
@@ -53,9 +53,9 @@ struct GroupSecret: Sendable {
 
     // MARK: - For one member
 
-    /// The secret, so that only the holder of `recipient`'s private key gets it.
+    /// The secret, wrapped for the holder of `recipient`'s private key.
     ///
-    /// Empty for a key that HPKE refuses: it must not keep the others from theirs.
+    /// Empty for a key that HPKE refuses: it must not prevent others from getting theirs.
     func wrapped(
         for member: MemberID, _ recipient: PublicKeys, by author: PublicKeys, group: Data
     ) throws -> Data {
@@ -65,7 +65,7 @@ struct GroupSecret: Sendable {
         }
     }
 
-    /// Returns the secret that was wrapped for this member; nil if it was not.
+    /// Unwraps the secret for this member; nil if it was not wrapped for it.
     init?(
         _ use: Use, _ number: UInt64, unwrapping wrapped: Data, _ keys: MemberKeys, group: Data
     ) throws {
@@ -76,15 +76,15 @@ struct GroupSecret: Sendable {
         try self.init(use, number, bytes)
     }
 
-    // MARK: - For those who have another one
+    // MARK: - For holders of another secret
 
-    /// The secret, for all that have `other`.
+    /// The secret, sealed for all holders of `other`.
     func sealed(with other: GroupSecret) throws -> Data {
         try other.key.seal(bytes, table: Self.table, column: use.name, row: row)
     }
 
-    /// Returns nil if the bytes are not what `sealed` makes: who has changed the key may have
-    /// written anything.
+    /// Returns nil if the bytes are not from `sealed`: the author of a key change may write
+    /// anything.
     init?(_ use: Use, _ number: UInt64, opening sealed: Data, with other: GroupSecret) {
         let opened = try? other.key.openSecret(
             sealed, table: Self.table, column: use.name, row: .text("\(number)"))

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import SecureStoragePlatform
 
-/// The names of objects that count for nobody, so that none of them is read again and again.
+/// The names of invalid objects, so that they are not read repeatedly.
 ///
-/// A store may show another object under a name, so small ones are read again by each sync; large
-/// ones after an hour, or after an error. Who may sign what changes with the chain, so these are
-/// forgotten with each of its entries.
+/// A store may later show another object under a name, so each sync reads small ones again; large
+/// ones are read again after an hour, or after an error. Each new chain entry clears the list,
+/// since it changes who may sign what.
 final class InvalidObjects: Sendable {
     private let names = Locked(Names())
     private static let lifetime = Duration.seconds(3600)
-    /// More than that are read again.
+    /// Objects beyond this number are read again.
     private static let most = 10_000
     private static let large = 1 << 20
 
@@ -33,9 +33,9 @@ final class InvalidObjects: Sendable {
         }
     }
 
-    /// Forgets what the next sync has to look at.
+    /// Forgets the objects that the next sync has to check again.
     ///
-    /// - Parameter hasFailed: Whether the last one has, and another object may mend that.
+    /// - Parameter hasFailed: Whether the last sync failed, since a different object may fix that.
     func forget(hasFailed: Bool = false) {
         names.withLock { names in
             names.small = []

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Makes the key of an epoch, and what leads each member to it.
+/// Makes the key of an epoch, and the keys that lead each member to it.
 struct KeyMaking {
     let group: Data
     let epoch: EpochKey
     /// The secret of the tree.
     let secret: GroupSecret
     let isNewSecret: Bool
-    /// As it is when the keys are taken.
+    /// The tree at the time the keys are made.
     let tree: KeyTree
     let author: PublicKeys
-    /// Those who get the keys.
+    /// The recipients of the keys.
     let members: [MemberID: PublicKeys]
 
-    /// The keys of an entry; the new one opens the newest before.
+    /// The keys of an entry; the new key opens the newest earlier one.
     func keys(after previous: EpochKey? = nil) throws -> ChainEntry.EpochKeys {
         let nodes = tree.nextNodes(isNewSecret: isNewSecret)
         let new = Set(nodes)

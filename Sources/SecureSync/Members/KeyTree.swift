@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The keys between the members' own and a group's: a logical key hierarchy (RFC 2627), which the
-/// admins keep.
+/// The keys between the members' own and the group's: a logical key hierarchy (RFC 2627), kept by
+/// the admins.
 ///
-/// Each member has a leaf of a binary tree. A node has a key, which is sealed for each of its two
-/// children; so a writer that can open its leaf gets all keys from there to the root, with which
-/// the group's key is sealed. When it goes, only the nodes above its leaf get new keys, two sealed
-/// ones each. Admins need to know all of them for that: the nodes' keys follow from a secret that
-/// is wrapped for each admin, and that is another one when an admin goes.
+/// Each member has a leaf of a binary tree. A node's key is sealed for each of its two children, so
+/// a writer that can open its leaf gets all keys up to the root's, which seals the group's key.
+/// When a writer leaves, only the nodes above its leaf get new keys, sealed twice each. Admins must
+/// know all of these keys: they are derived from a secret that is wrapped for each admin, and that
+/// is replaced when an admin leaves.
 package struct KeyTree: Equatable, Sendable {
     package struct Node: Hashable, Comparable, Sendable {
         /// From 1, above the leaves.
@@ -30,7 +30,7 @@ package struct KeyTree: Equatable, Sendable {
     }
 
     enum Child: Equatable {
-        /// No writer is there.
+        /// There is no writer.
         case empty
         case member(MemberID)
         case node(Node)
@@ -53,11 +53,11 @@ package struct KeyTree: Equatable, Sendable {
 
     private var leaves: [Leaf?] = []
     private var places: [MemberID: Int] = [:]
-    /// The leaves whose keys have to be others with the next key of the group.
+    /// The leaves whose keys must change with the group's next key.
     private var changed: Set<Int> = []
     private var versions: [Node: [Version]] = [:]
     private var secrets: [Secret] = []
-    /// Whether the next key of the group comes with another secret for admins.
+    /// Whether the group's next key needs a new secret for admins.
     private(set) var needsSecret = true
 
     /// The level of the root.
@@ -91,7 +91,7 @@ package struct KeyTree: Equatable, Sendable {
         while let last = leaves.last, last == nil { leaves.removeLast() }
     }
 
-    /// A member has another key.
+    /// Notes that a member has another key.
     mutating func renew(_ member: MemberID) {
         if let place = places[member] { renew(at: place) }
     }
@@ -101,7 +101,7 @@ package struct KeyTree: Equatable, Sendable {
         changed.insert(place)
     }
 
-    /// The present secret was given to one more admin.
+    /// Notes that one more admin has the present secret.
     mutating func give(_ wrapped: Data, to member: MemberID) {
         guard !secrets.isEmpty else { return }
         secrets[secrets.count - 1].keys.wrapped[member] = wrapped
@@ -109,10 +109,10 @@ package struct KeyTree: Equatable, Sendable {
 
     // MARK: - The next keys
 
-    /// The nodes that get other keys, those below first.
+    /// The nodes that get new keys, lowest first.
     func nextNodes(isNewSecret: Bool) -> [Node] {
         var all: [Node] = []
-        // Below which a writer is, and whether a key there is another one.
+        // The places with a writer below them, and whether a key there has changed.
         var below: [Int: Bool] = [:]
         for (place, leaf) in leaves.enumerated() where isWriter(leaf) {
             below[place] = isNewSecret
@@ -132,7 +132,7 @@ package struct KeyTree: Equatable, Sendable {
         return all.sorted()
     }
 
-    /// What the key of a node is sealed for.
+    /// The children for which a node's key is sealed.
     func children(of node: Node) -> [Child] {
         node.children.map { index in
             if node.level == 1 {
@@ -149,20 +149,20 @@ package struct KeyTree: Equatable, Sendable {
 
     private func leaf(_ index: Int) -> Leaf? { index < leaves.count ? leaves[index] : nil }
 
-    /// The epoch from which a node's key is.
+    /// The epoch of a node's key.
     func epoch(of node: Node) -> UInt64? { versions[node]?.last?.epoch }
 
     var root: Node { Node(height, 0) }
 
-    /// The admins' secret, as it is wrapped, and the epoch from which it is; nil before the first.
+    /// The admins' wrapped secret and its epoch; nil before the first.
     func secret(atEpoch epoch: UInt64) -> (epoch: UInt64, keys: ChainEntry.Secret)? {
         secrets.last { $0.epoch <= epoch }.map { ($0.epoch, $0.keys) }
     }
 
     /// Takes the keys of the next epoch.
     ///
-    /// `isWrapped` says whether bytes are wrapped for a member by the algorithm that their author
-    /// has to use.
+    /// `isWrapped` tells whether bytes are wrapped for a member by the algorithm that their author
+    /// must use.
     mutating func take(
         _ keys: ChainEntry.EpochKeys, isWrapped: (Data, MemberID) -> Bool
     ) throws {
@@ -200,10 +200,10 @@ package struct KeyTree: Equatable, Sendable {
         needsSecret = false
     }
 
-    // MARK: - The way of a writer
+    // MARK: - A writer's path
 
-    /// A node on the way from a leaf to the root: since when it has its key, and what that is
-    /// sealed in for who comes from below.
+    /// A node on the path from a leaf to the root: the epoch of its key, and that key sealed for
+    /// the child below.
     struct Step {
         var node: Node
         var epoch: UInt64
@@ -211,7 +211,7 @@ package struct KeyTree: Equatable, Sendable {
         var wrapped: Data
     }
 
-    /// The way from a member's leaf to the root, as it was in an epoch.
+    /// The path from a member's leaf to the root in an epoch.
     func way(of member: MemberID, atEpoch epoch: UInt64, height: Int) -> [Step] {
         guard var index = places[member] else { return [] }
         var way: [Step] = []

@@ -6,7 +6,7 @@ internal import SecureKeys
 ///
 /// The bytes: the number of the algorithm, the encapsulated key, the ciphertext.
 enum KeyWrapping {
-    /// - Returns: Nothing for a key that HPKE refuses.
+    /// - Returns: Empty for a key that HPKE refuses.
     /// - Throws: ``SyncError/needsNewerSystem``.
     static func wrap(
         _ secret: UnsafeRawBufferPointer, for recipient: PublicKeys, _ algorithm: KeyAlgorithm,

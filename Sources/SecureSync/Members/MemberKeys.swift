@@ -2,10 +2,9 @@ internal import Crypto
 internal import Foundation
 internal import SecureKeys
 
-/// A member's private keys: one signs what it writes, with the other one it receives the group's
-/// keys.
+/// A member's private keys: one for signing, the others for receiving the group's keys.
 ///
-/// They are in a key store of the device, so that a copy of the file elsewhere cannot speak for it.
+/// They are in the device's key store, so a copy of the file elsewhere cannot act as the member.
 struct MemberKeys: Sendable {
     let id: MemberID
     /// The bytes of the Ed25519 key, of the X25519 key, and the seed of the X-Wing key.
@@ -23,7 +22,7 @@ struct MemberKeys: Sendable {
         MemberKeys(id: .random(), secret: .random(count: byteCount))
     }
 
-    /// The keys that follow from the secret of an invitation, with the id that follows from it.
+    /// Derives the keys and the id from an invitation's secret.
     init(of secret: SecretBytes) {
         func derived(_ purpose: String) -> SymmetricKey {
             KeyDerivation.hkdf(
@@ -74,7 +73,7 @@ struct MemberKeys: Sendable {
         "securestorage-sync-\(group.base64EncodedString())-\(member)"
     }
 
-    /// Removes a member's keys from a key store, not how far the chain of members goes.
+    /// Removes a member's keys from a key store, but not the chain position.
     static func removeAll(_ group: Data, _ member: MemberID, in store: any KeyStore) throws {
         for suffix in ["", SyncGroup.nextSuffix] {
             try store.remove(name(group, member) + suffix)
@@ -94,7 +93,7 @@ struct MemberKeys: Sendable {
 
     func signature(of message: Data) throws -> Data { try signingKey().signature(for: message) }
 
-    /// Other keys to receive with, of the same member, which signs as before.
+    /// New keys for receiving, with the same signing key.
     func renewed() -> MemberKeys {
         let fresh = SecretBytes.random(count: Self.byteCount)
         return MemberKeys(

@@ -1,22 +1,22 @@
 internal import Crypto
 package import Foundation
 
-// The objects of the chain, one after the other.
+// Applies the objects of the chain in order.
 extension MembershipState {
     // MARK: - Objects
 
     /// Stands for an object that is too large to be an entry, and is not read.
     static let tooLarge = hash(of: Data())
 
-    /// What is kept of an object that was found to be invalid: of all but a small one its hash.
+    /// The part that is kept of an invalid object: the hash, unless the object is small.
     static func shortened(_ object: Data) -> Data {
         object.count > 4096 ? hash(of: object) : object
     }
 
-    /// What a member keeps of an object that it reads: of one that cannot be an entry its hash.
+    /// The part that a member keeps of an object: the hash, if it cannot be an entry.
     ///
-    /// Also of one that is as long as a hash: otherwise the hash of an entry in its place would
-    /// hide the entry from some, and let the chain go on.
+    /// This includes objects as long as a hash: otherwise the hash of an entry, put in its place,
+    /// would hide the entry from some members without breaking the chain.
     static func kept(of object: Data) -> Data {
         if object.count > ChainEntry.longest { return tooLarge }
         return object.count >= ChainEntry.signatureCount ? object : hash(of: object)
@@ -24,20 +24,19 @@ extension MembershipState {
 
     /// Applies the next object of the chain, or skips it if it is invalid.
     ///
-    /// - Parameter bytes: What is kept of the object: see `kept`.
-    /// - Throws: `Refusal` if it was signed for this place by a member, but after another chain
-    ///   than this one, and if the first entry is not right; `CBORError` for the first entry;
-    ///   `NewerFormat`.
+    /// - Parameter bytes: The kept form of the object: see `kept`.
+    /// - Throws: `Refusal` if a member signed it for this place but after a different chain, or if
+    ///   the first entry is wrong; `CBORError` for the first entry; `NewerFormat`.
     package mutating func follow(_ bytes: Data) throws {
         // Without its first entry there is no group.
         guard count > 0 else { return try apply(bytes) }
         if bytes.count == Self.hashCount { return skip(bytes) }
-        // One that was signed for another place is a replay.
+        // An entry signed for another place is a replay.
         guard let envelope = try? ChainEnvelope(reading: bytes), envelope.group == group,
             envelope.number == count + 1, let author = activeMember(envelope.author),
             envelope.isSigned(by: author.keys)
         else { return skip(Self.hash(of: bytes)) }
-        // Not invalid: a member that we trust has seen other objects than we were shown.
+        // Not invalid: a trusted member has seen other objects than this store shows.
         guard envelope.previous == last else { throw Refusal("it follows another chain") }
         do {
             try apply(bytes)
@@ -57,14 +56,14 @@ extension MembershipState {
 
     /// Applies the next entry.
     ///
-    /// - Throws: `Refusal` if it breaks a rule; `CBORError`; `NewerFormat`. Nothing has changed
-    ///   then.
+    /// - Throws: `Refusal` if it breaks a rule; `CBORError`; `NewerFormat`. The state is then
+    ///   unchanged.
     package mutating func apply(_ bytes: Data) throws {
         var next = self
         try next.take(try ChainEntry(reading: bytes), try ChainEnvelope(reading: bytes))
         next.count += 1
-        // Of the whole chain: if it were of this object alone, an entry could be hidden before one
-        // whose author the reader does not know, and the entry after that one would fit again.
+        // Covers the whole chain. If it covered this object alone, an entry could be hidden before
+        // one whose author the reader does not know, and the entry after that would fit again.
         next.hashes.append(Self.hash(of: last + Self.hash(of: bytes)))
         next.epochs.append(next.epoch)
         self = next

@@ -1,6 +1,6 @@
 internal import Foundation
 
-// What each action may do, and does.
+// The rules and effects of each action.
 extension MembershipState {
     mutating func take(_ entry: ChainEntry, by author: ChainEntry.Member) throws {
         try checkRole(of: author, for: entry.action)
@@ -58,12 +58,12 @@ extension MembershipState {
         usedKeys.formUnion(keys.all.values)
         var new = author
         new.keys = keys
-        // Before the secret of the tree is given again: the one before may be known to somebody.
+        // Before the tree's secret is given again: someone may know the former one.
         tree.renew(author.id)
         try give(own, to: new, by: new)
     }
 
-    /// What is wrapped for one member.
+    /// Takes the keys wrapped for one member.
     private mutating func give(
         _ own: ChainEntry.OwnKeys, to member: ChainEntry.Member, by author: ChainEntry.Member
     ) throws {
@@ -78,8 +78,8 @@ extension MembershipState {
         if member.role == .admin { tree.give(own.secret, to: member.id) }
     }
 
-    /// Whether bytes are wrapped by the algorithm that their author has to use; nothing is wrapped
-    /// with a key that is none.
+    /// Whether bytes are wrapped by the algorithm that their author must use; nothing can be
+    /// wrapped for an invalid key.
     private static func isWrapped(
         _ bytes: Data, for member: ChainEntry.Member, by author: ChainEntry.Member
     ) -> Bool {
@@ -125,7 +125,7 @@ extension MembershipState {
         try requireNew(member.keys)
     }
 
-    /// Signatures and keys of one member must never count for another one.
+    /// Signatures and keys of one member must never count for another.
     private func requireNew(_ keys: PublicKeys, after old: PublicKeys? = nil) throws {
         guard keys.areAllowed else { throw Refusal("its keys are none of a member") }
         let new = keys.all.values.filter { $0 != old?.signing }

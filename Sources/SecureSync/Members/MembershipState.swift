@@ -3,14 +3,14 @@ package import Foundation
 
 /// Who belongs to a group: a pure function of the objects of its chain.
 ///
-/// Every rule is checked here, by each member for itself. An object that is not an entry of an
-/// active member for this place, or breaks a rule, is invalid: it counts as a place, and changes
-/// nothing. So nobody who can write into the store, but is no member, stops the chain.
+/// Each member checks every rule here. An object that is not an entry by an active member for its
+/// place, or breaks a rule, is invalid: it takes a place, and changes nothing. So someone who can
+/// write to the store but is not a member cannot stop the chain.
 package struct MembershipState: Equatable, Sendable {
     package internal(set) var group = Data()
-    /// The groups whose members go on in this one, the last one first.
+    /// The former groups of its members, newest first.
     package internal(set) var formers: [Data] = []
-    /// How many objects were applied, invalid ones included.
+    /// How many objects were applied, including invalid ones.
     package internal(set) var count: UInt64 = 0
     /// The hash of all of them.
     package var last: Data { hashes.last ?? Data(count: Self.hashCount) }
@@ -20,64 +20,65 @@ package struct MembershipState: Equatable, Sendable {
     var epochs: [UInt64] = []
     /// The places that hold no valid entry: a sign that a stranger can write into the store.
     package internal(set) var invalid: [UInt64] = []
-    /// The last place with an entry: what follows it is invalid, and no member's hash covers it
+    /// The last place with an entry: later objects are invalid, and no member's hash covers them
     /// yet.
     package var lastEntry: UInt64 {
         var number = count
         for invalid in invalid.reversed() where invalid == number { number -= 1 }
         return number
     }
-    /// All that were ever added, in their order.
+    /// All members ever added, in order.
     package internal(set) var everyone: [ChainEntry.Member] = []
     var places: [MemberID: Int] = [:]
-    /// All keys that members have, or had.
+    /// All keys of present and former members.
     var usedKeys: Set<Data> = []
     var origins: [MemberID: Origin] = [:]
-    /// When each member has replaced its keys last, by its clock, in milliseconds since 1970.
+    /// When each member last replaced its keys, by its clock, in milliseconds since 1970.
     var renewals: [MemberID: UInt64] = [:]
-    /// Those that are gone, and the last batch of each that counts.
+    /// The members that left or were removed, and the last batch of each that counts.
     package internal(set) var removed: [MemberID: BatchPosition] = [:]
-    /// The newest snapshot when each that is gone went: what it has made since does not count.
+    /// The newest snapshot when each of them left: a member's later snapshots do not count.
     package internal(set) var lastSnapshots: [MemberID: SnapshotPin] = [:]
-    /// The snapshots from which the group has gone on after removals, with the keys of later ones.
+    /// The snapshots from which the group continues after removals, with the first epoch of later
+    /// ones.
     package internal(set) var pins: [Pin] = []
-    /// Invitations that were used up, or whose maker is gone.
+    /// Invitations that are used up, or whose maker was removed.
     var spent: Set<MemberID> = []
     package internal(set) var epoch: UInt64 = 0
-    /// What the chain says of the key of each epoch.
+    /// The sealed key of each epoch.
     var keys: [UInt64: SealedKey] = [:]
-    /// What leads members to the keys of the epochs.
+    /// The tree that leads members to the keys of the epochs.
     var tree = KeyTree()
-    /// The keys that were wrapped for each member alone, by their epochs: one that opens nothing
-    /// must not take the earlier ones from it.
+    /// The keys wrapped for each member alone, by epoch: a useless one must not replace earlier
+    /// ones.
     var wrapped: [MemberID: [UInt64: Data]] = [:]
     /// The latest time of an admin's entry, in milliseconds since 1970.
     var time: UInt64 = 0
-    /// Whether someone who is no member knows the key: a device that has left, or whoever has an
-    /// invitation that was used up.
+    /// Whether someone who is not a member knows the key: a device that left, or the holder of a
+    /// used invitation.
     package internal(set) var needsRotation = false
-    /// When the group's key was changed last, by its author's clock, in milliseconds since 1970.
+    /// When the group's key last changed, by its author's clock, in milliseconds since 1970.
     package internal(set) var lastRotation: UInt64 = 0
 
     /// When each epoch began, by its author's clock, in milliseconds since 1970.
     var epochTimes: [UInt64: UInt64] = [:]
 
-    /// A snapshot, and the first epoch of those after it.
+    /// A snapshot, and the first epoch of later ones.
     package struct Pin: Hashable, Sendable {
         package var snapshot: SnapshotPin
         package var epoch: UInt64
     }
 
-    /// A key that is sealed with that of an epoch, and how both are recognised.
+    /// The sealed key of an epoch, with the previous key sealed with it.
     struct SealedKey: Equatable, Sendable {
         var commitment: Data
         var forAdmins: Data
         var forWriters: Data
-        /// Of the tree.
+        /// The tree's height.
         var height: Int
         var previousNumber: UInt64
         var previous: Data
-        /// Who has made it.
+        /// The member that made it.
         var author: MemberID
     }
 
@@ -88,12 +89,12 @@ package struct MembershipState: Equatable, Sendable {
         package var previous: Data
         /// By the author's clock, in milliseconds since 1970.
         package var time: UInt64
-        /// Whether the author's file goes on as it.
+        /// Whether the author's file became this member.
         package var isFork: Bool
     }
 
     package static let mostMembers = 1024
-    /// Who was away for longer joins again.
+    /// A member that missed more resets has to join again.
     static let mostFormers = 16
     static let hashCount = ChainPosition.hashCount
 
@@ -120,8 +121,9 @@ package struct MembershipState: Equatable, Sendable {
         removed[id] == nil && !spent.contains(id) ? member(id) : nil
     }
 
-    /// Those that remain when members go: their open invitations go with them, since they know
-    /// these.
+    /// The remaining members after a removal.
+    ///
+    /// Open invitations of removed members are also removed, since they know these codes.
     func active(without gone: some Collection<MemberID>) -> [ChainEntry.Member] {
         active.filter { member in
             guard !gone.contains(member.id) else { return false }
@@ -130,7 +132,7 @@ package struct MembershipState: Equatable, Sendable {
         }
     }
 
-    /// The tree as it is when members have gone.
+    /// The tree after members are removed.
     func tree(without gone: some Collection<MemberID>) -> KeyTree {
         let remaining = Set(active(without: gone).map(\.id))
         var tree = tree
@@ -143,22 +145,21 @@ package struct MembershipState: Equatable, Sendable {
 
     func wrappedKeys(for member: MemberID) -> [UInt64: Data] { wrapped[member] ?? [:] }
 
-    /// What the chain says of the key of an epoch.
+    /// The sealed key of an epoch.
     func sealedKey(_ epoch: UInt64) -> SealedKey? { keys[epoch] }
 
-    /// Since when a member has its keys, by the clock of who has made the entry, in milliseconds
-    /// since 1970.
+    /// When a member got its keys, by the clock of the entry's author, in milliseconds since 1970.
     func keyTime(of member: MemberID) -> UInt64 {
         renewals[member] ?? origins[member]?.time ?? 0
     }
 
-    /// The device that has added a member, by itself or by a code that it has made.
+    /// The device that added a member, directly or with a code.
     func inviter(of member: MemberID) -> MemberID? {
         guard let author = origins[member]?.author, author != member else { return nil }
         return self.member(author)?.kind == .device ? author : inviter(of: author)
     }
 
-    /// The members that a member's file has gone on as, and theirs, that are active.
+    /// The active members that a member's file became, directly or through others.
     package func forks(of member: MemberID) -> [MemberID] {
         var all: [MemberID] = [member]
         for other in everyone.map(\.id) {
@@ -169,7 +170,7 @@ package struct MembershipState: Equatable, Sendable {
         return all.dropFirst().filter(isActive)
     }
 
-    /// The members as which a member's file was in the group before, and that are gone.
+    /// The removed members that a member's file was before.
     func formerSelves(of member: MemberID) -> [MemberID] {
         var all: [MemberID] = []
         var member = member
@@ -180,7 +181,7 @@ package struct MembershipState: Equatable, Sendable {
         return all.filter { !isActive($0) }
     }
 
-    /// The last entry, which the next batches and manifests name.
+    /// The position of the last entry, for the next batches and manifests.
     package var position: ChainPosition {
         let number = lastEntry
         return ChainPosition(
@@ -188,7 +189,7 @@ package struct MembershipState: Equatable, Sendable {
             hash: number == 0 ? Data(count: Self.hashCount) : hashes[Int(number) - 1])
     }
 
-    /// 100 bits of a hash of the last entry and all before it, for people to compare.
+    /// 100 bits of a hash of the chain up to its last entry, for people to compare.
     var securityCode: String {
         var hash = SHA256()
         hash.update(data: Data("SecureStorage sync security code 1".utf8))
@@ -196,7 +197,7 @@ package struct MembershipState: Equatable, Sendable {
         hash.update(data: position.hash)
         let bytes = Array(hash.finalize())
         return (0..<6).map { index in
-            // Of so many bits, all remainders are about as likely.
+            // With this many bits, all remainders are almost equally likely.
             let number = bytes[(5 * index)..<(5 * index + 5)].reduce(UInt64(0)) {
                 $0 << 8 | UInt64($1)
             }
@@ -205,7 +206,7 @@ package struct MembershipState: Equatable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// The hash of all objects up to this number; nil if it was not read.
+    /// The hash of all objects up to this number; nil if they were not read.
     func hash(at number: UInt64) -> Data? {
         number > 0 && number <= count ? hashes[Int(number) - 1] : nil
     }

@@ -1,10 +1,10 @@
 internal import Foundation
 
-// Which keys a member may have: those about whose signatures all implementations agree, and that
-// have one form.
+// The keys that a member may have: keys in their only form, on whose signatures all implementations
+// agree.
 extension PublicKeys {
-    /// Whether the keys that this version knows are there, in their canonical form, and the signing
-    /// key is no point of small order. (To a key for HPKE that is one nothing can be wrapped, which
+    /// Whether the keys that this version knows are present and canonical, and the signing key is
+    /// not a point of small order. (Nothing can be wrapped for an HPKE key of small order, which
     /// only harms its owner.)
     ///
     /// With a point of small order as a key, one signature is valid for many messages, and

@@ -1,9 +1,9 @@
 internal import Crypto
 package import Foundation
 
-/// What a public key is for.
+/// The purpose of a public key.
 ///
-/// The numbers are those of the format.
+/// The numbers are part of the format.
 package enum KeyAlgorithm: UInt64, Sendable {
     /// Signatures, RFC 8032; 32 bytes.
     case ed25519 = 1
@@ -11,13 +11,13 @@ package enum KeyAlgorithm: UInt64, Sendable {
     case x25519 = 2
     /// HPKE with X-Wing, which is ML-KEM-768 and X25519, HKDF-SHA256, AES-256-GCM; 1,216 bytes.
     ///
-    /// Who records what is wrapped for it learns nothing with a quantum computer.
+    /// A quantum computer cannot unwrap recorded keys.
     case xWing = 3
 }
 
-/// What everybody may know of a member's keys: a list, so that algorithms can be added.
+/// A member's public keys: a list, so that algorithms can be added.
 package struct PublicKeys: Hashable, Sendable {
-    /// By the numbers of their algorithms, also of those that this version does not know.
+    /// By algorithm number, including algorithms that this version does not know.
     package var all: [UInt64: Data]
 
     package init(all: [UInt64: Data]) { self.all = all }
@@ -36,8 +36,8 @@ package struct PublicKeys: Hashable, Sendable {
 
     package var signing: Data { self[.ed25519] ?? Data() }
 
-    /// The algorithm by which a member with these keys wraps keys for one with others: the
-    /// strongest that both have, so that nobody chooses a weaker one.
+    /// The algorithm for wrapping keys from this member to another: the strongest that both have,
+    /// so that nobody can choose a weaker one.
     package func wrapping(for recipient: PublicKeys) -> KeyAlgorithm {
         self[.xWing] != nil && recipient[.xWing] != nil ? .xWing : .x25519
     }

@@ -3,7 +3,7 @@ internal import SecureKeys
 
 // Changing the group: each change is an entry of the chain.
 extension SyncGroup {
-    /// What the next entry does; nil if there is no need for it any more.
+    /// The next entry's action; nil if it is no longer needed.
     typealias MakingAction = @Sendable (isolated SyncGroup) throws -> ChainEntry.Action?
 
     /// Creates the next entry; if another member was faster, builds it again after that one.
@@ -14,7 +14,7 @@ extension SyncGroup {
                 group: id, number: state.count + 1, previous: state.last, author: memberKeys.id,
                 time: Self.now(), action: action)
             let bytes = try entry.signed(by: memberKeys)
-            // What others would refuse is not stored.
+            // An entry that others would refuse is not stored.
             var next = state
             do {
                 try next.apply(bytes)
@@ -26,7 +26,7 @@ extension SyncGroup {
             }
             let name = SyncNames.chainEntry(group: id, number: entry.number)
             var isOurs = try await store.create(name, bytes)
-            // The answer to an earlier try may have been lost.
+            // The answer to an earlier attempt may have been lost.
             if !isOurs { isOurs = try await store.read(name) == bytes }
             if isOurs {
                 // Another call may have read it, or forgotten invalid places before it.
@@ -49,7 +49,7 @@ extension SyncGroup {
     /// Milliseconds since 1970, by this machine's clock.
     static func now() -> UInt64 { UInt64(max(0, Date().timeIntervalSince1970 * 1000)) }
 
-    /// Adds an invitation, until it expires; the devices that it adds have its role.
+    /// Adds an invitation that may expire; the devices that it adds have its role.
     ///
     /// `expires` is in milliseconds since 1970, 0 for never.
     package func invite(
@@ -74,7 +74,7 @@ extension SyncGroup {
     }
 
     /// Removes other members, whose batches count up to `positions`, and gives the rest a new key,
-    /// under which the snapshots after `snapshot` are.
+    /// which later snapshots than `snapshot` must use.
     package func remove(_ positions: [BatchPosition], snapshot: SnapshotPin = .none) async throws {
         try await refresh()
         try await append { group in
@@ -87,7 +87,7 @@ extension SyncGroup {
         }
     }
 
-    /// The invitations that have expired and are still there.
+    /// The expired invitations that are not removed yet.
     var expired: [MemberID] {
         let now = Self.now()
         return state.active.filter { $0.expires > 0 && $0.expires < now }.map(\.id)
@@ -99,8 +99,8 @@ extension SyncGroup {
         try await append { group in .rotate(try group.newKeys()) }
     }
 
-    /// Whether an admin should change the key: someone who is no member knows it, or this admin
-    /// was added by one that did not know the secret of the tree.
+    /// Whether an admin should change the key: a non-member knows it, or this admin was added by a
+    /// member that did not know the tree's secret.
     var needsRotation: Bool {
         get throws {
             guard isAdmin else { return false }
@@ -109,22 +109,22 @@ extension SyncGroup {
         }
     }
 
-    /// Whether this device has received with the same keys for longer than an interval.
+    /// Whether this device's keys are older than an interval.
     func hasOldKeys(_ interval: UInt64?) -> Bool {
         guard let interval, state.isActive(memberKeys.id) else { return false }
         return Self.isOld(state.keyTime(of: memberKeys.id), interval)
     }
 
-    /// Also of a time in the future, by a clock that was wrong.
+    /// Includes times in the future, from a wrong clock.
     private static func isOld(_ time: UInt64, _ interval: UInt64) -> Bool {
         let now = now()
         return max(time, now) - min(time, now) > interval
     }
 
-    /// Changes the key if there is need to, or if it is half as old as an interval in milliseconds.
+    /// Changes the key if needed, or if it is older than half an interval in milliseconds.
     package func rotateIfNeeded(every interval: UInt64? = nil) async throws {
         try await append { group in
-            // All that have replaced theirs wait for the first that does.
+            // Of all admins that renewed their own keys, the first to get here changes the group's.
             let isOld = interval.map { Self.isOld(group.state.lastRotation, $0 / 2) } ?? false
             guard try group.needsRotation || isOld && group.isAdmin else { return nil }
             return .rotate(try group.newKeys())
@@ -137,11 +137,11 @@ extension SyncGroup {
         try await append { _ in .leave(position, snapshot: snapshot) }
     }
 
-    /// Adds the member that this file goes on as, after the batch of its log.
+    /// Adds the member that this file becomes, after the batch of its log.
     ///
     /// - Parameters:
-    ///   - position: The last batch that the file has sent.
-    ///   - snapshot: Not nil if the member that it was leaves: the newest snapshot.
+    ///   - position: The last batch that the file sent.
+    ///   - snapshot: The newest snapshot, if the former member leaves; otherwise nil.
     /// - Returns: The new member.
     /// - Throws: ``SyncError``; the errors of the key store.
     package func fork(

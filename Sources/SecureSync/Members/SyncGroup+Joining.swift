@@ -26,7 +26,7 @@ extension SyncGroup {
         try await append { _ in .found(founder, keys) }
     }
 
-    /// Joins the group in which an invitation was made; a reader can bring no rows along.
+    /// Joins the group of an invitation; a reader cannot bring rows along.
     package static func join(
         _ invitation: SyncInvitation, in store: any SyncObjectStore, keyStore: any KeyStore,
         deviceName: String, bringsRows: Bool = false
@@ -40,7 +40,7 @@ extension SyncGroup {
         guard await group.isMadeHere(invitation, guest.id) else {
             throw SyncError.invitationNotAccepted("the store shows another group than its own")
         }
-        // What that group's admins say of the one in which it goes on can be trusted.
+        // That group's admins can be trusted to name the group that follows it.
         while let next = try await group.successor() {
             do {
                 group = try await group.following(next, as: [guest.id])
@@ -53,7 +53,7 @@ extension SyncGroup {
         return group
     }
 
-    /// Looks through the groups of a store for the one with a member.
+    /// Searches a store's groups for the one with a member.
     private static func find(
         _ guest: MemberID, of invitation: SyncInvitation, in store: any SyncObjectStore
     ) async throws -> Data? {
@@ -63,7 +63,7 @@ extension SyncGroup {
                 last = next.name
                 continue
             }
-            // It is one of the last ones mostly.
+            // It is usually one of the last.
             for entry in try await store.listAll(SyncNames.chain(group: group)).reversed() {
                 guard let bytes = try await store.read(entry.name),
                     let entry = try? ChainEntry(reading: bytes), entry.group == group,
@@ -72,7 +72,7 @@ extension SyncGroup {
                 else { continue }
                 return group
             }
-            // The next name after all that begin with the group's.
+            // The first name after all of the group's.
             last = SyncNames.end(ofGroup: group)
         }
         return nil
@@ -89,8 +89,8 @@ extension SyncGroup {
         if bringsRows, state.member(guest.id)?.role == .reader {
             throw Self.bringsNoRows
         }
-        // Kept until the file has written down that it is a member: a joining that was killed goes
-        // on as the same one.
+        // Kept until the file records its membership: if the process is killed while joining, it
+        // continues as the same member.
         let place = "securestorage-sync-joining-\(guest.id)"
         var keys: MemberKeys
         do {
@@ -100,7 +100,7 @@ extension SyncGroup {
             try keys.save(as: place, in: keyStore)
         }
         if state.member(keys.id) != nil, !state.isActive(keys.id) {
-            // That member was removed before its file knew of it.
+            // That member was removed before its file knew about it.
             keys = .random()
             try keys.save(as: place, in: keyStore)
         }
@@ -123,15 +123,16 @@ extension SyncGroup {
         (member, memberKeys) = (keys.id, keys)
     }
 
-    /// Forgets the keys of a joining, which are this member's now: another joining makes others.
+    /// Forgets the temporary keys, which now belong to this member: joining again makes new ones.
     package func endJoining(with invitation: SyncInvitation) throws {
         let guest = MemberKeys(of: invitation.secret)
         try keyStore.remove("securestorage-sync-joining-\(guest.id)")
     }
 
-    /// Whether the chain up to the invitation is the one that its maker has seen.
+    /// Whether the chain up to the invitation is the one that its maker saw.
     ///
-    /// What stands in an object does not count, but where the chain has really added the member.
+    /// The check uses the place where the chain really added the member, not the claims in an
+    /// object.
     private func isMadeHere(_ invitation: SyncInvitation, _ guest: MemberID) -> Bool {
         guard let member = state.member(guest), let origin = state.origin(of: guest) else {
             return false

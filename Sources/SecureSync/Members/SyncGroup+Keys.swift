@@ -3,8 +3,8 @@ internal import SecureKeys
 
 // The keys that this member can open.
 extension SyncGroup {
-    /// - Throws: ``SyncError/keyWithheld(by:)`` if this member was not given the key of the others,
-    ///   ``SyncError/keysReplaced`` if it receives with other keys by now than this device has,
+    /// - Throws: ``SyncError/keyWithheld(by:)`` if this member did not get the others' key,
+    ///   ``SyncError/keysReplaced`` if its keys were replaced and this device lacks the new ones,
     ///   ``SyncError/notAMember``.
     func currentKey() throws -> EpochKey {
         if let key = try epochKey(state.epoch) { return key }
@@ -17,7 +17,7 @@ extension SyncGroup {
 
     /// The newest key that this member has.
     ///
-    /// An admin to whom another one has given a wrong key goes on from it.
+    /// An admin that was given a wrong key continues from this one.
     func newestKey() throws -> EpochKey {
         var number = state.epoch
         while number > 0 {
@@ -37,8 +37,9 @@ extension SyncGroup {
         return epochKeys[number]
     }
 
-    /// Opens what leads this member to keys, and what the keys open; all but the key to which the
-    /// chain has committed is none.
+    /// Opens the keys wrapped for this member, and the keys sealed with them.
+    ///
+    /// Only keys that match the chain's commitments are accepted.
     private func openKeys() throws {
         let wrapped = state.wrappedKeys(for: memberKeys.id)
         for number in stride(from: state.epoch, to: 0, by: -1) {
@@ -64,10 +65,10 @@ extension SyncGroup {
         }
     }
 
-    /// Whether others know other keys of this member than this device has.
+    /// Whether the chain has other keys for this member than this device.
     var areKeysReplaced: Bool { get throws { try !hasOwnKeys(memberKeys) } }
 
-    /// Whether a member's keys are those that the chain says.
+    /// Whether a member's keys match the chain.
     func hasOwnKeys(_ keys: MemberKeys) throws -> Bool {
         guard let known = state.member(keys.id)?.keys else { return true }
         let own = try keys.publicKeys
@@ -75,14 +76,14 @@ extension SyncGroup {
         return known.all.allSatisfy { own.all[$0] == $1 }
     }
 
-    /// Replaces the keys with which this member receives the group's, so that whoever has got hold
-    /// of the ones before gets none after the next rotation.
+    /// Replaces this member's keys for receiving the group's, so that a copy of the old ones is
+    /// useless after the next rotation.
     ///
     /// With `asksForKey`, an admin changes the group's key soon.
     func renewKeys(asksForKey: Bool) async throws {
         try await refresh()
         let (name, next) = (MemberKeys.name(id, memberKeys.id), memberKeys.renewed())
-        // Before the others know of them; the program may end at any moment.
+        // Before the others know them; the process may be killed at any moment.
         try next.save(as: name + Self.nextSuffix, in: keyStore)
         let keys = try next.publicKeys
         try await append { group in
@@ -98,7 +99,7 @@ extension SyncGroup {
 
     static let nextSuffix = "-next"
 
-    /// Takes up other keys of this member if the chain has them.
+    /// Switches to this member's new keys, if they are in the chain.
     func adoptRenewedKeys() throws {
         guard try !hasOwnKeys(memberKeys) else { return }
         let name = MemberKeys.name(id, memberKeys.id)
@@ -133,7 +134,7 @@ extension SyncGroup {
         return isRight(GroupSecret(.epoch, number, opening: bytes, with: root), sealed.commitment)
     }
 
-    /// The secret from which an admin knows the keys of the tree; nil if it was not given it.
+    /// The secret from which an admin derives the keys of the tree; nil if it does not have it.
     func treeSecret(atEpoch number: UInt64) throws -> GroupSecret? {
         guard let (epoch, keys) = state.tree.secret(atEpoch: number) else { return nil }
         if let opened = openedTreeSecret, opened.number == epoch {
@@ -164,7 +165,7 @@ extension SyncGroup {
         return key
     }
 
-    /// What another member gets when it is added.
+    /// The keys for another member when it is added.
     func ownKeys(
         for member: MemberID, _ keys: PublicKeys, _ role: ChainEntry.Role, by author: PublicKeys
     ) throws -> ChainEntry.OwnKeys {
@@ -176,7 +177,7 @@ extension SyncGroup {
         return own
     }
 
-    /// The next key, for all but those that go.
+    /// The next key, for all except leaving members.
     func newKeys(without gone: [MemberID] = []) throws -> ChainEntry.EpochKeys {
         guard let author = state.member(memberKeys.id)?.keys else { throw SyncError.notAMember }
         let tree = state.tree(without: gone)

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import SecureKeys
 
-// The group in which the members of this one go on: made to begin anew after a store has lost what
-// it should keep, or in another store. See Docs/Decisions/0039-a-group-that-follows-another.md.
+// The group that follows this one after a reset: because a store lost objects, or to use another
+// store. See Docs/Decisions/0039-a-group-that-follows-another.md.
 extension SyncGroup {
     /// A group that follows this one.
     struct Successor: Equatable, Sendable {
         /// The group's 16 bytes.
         var id: Data
-        /// The first entry of its chain, and the member of this group that has made it.
+        /// The first entry of its chain, and its author in this group.
         var entry: Data
         var founder: MemberID
     }
 
-    /// The group in which this one goes on, as far as the store shows one that counts: one by an
-    /// admin of this group.
+    /// The group that follows this one, if the store shows a valid one: founded by an admin of this
+    /// group.
     ///
     /// - Throws: ``SyncError/groupHasMoved`` if it is in another store; the store's errors.
     func successor() async throws -> Successor? {
@@ -40,20 +40,20 @@ extension SyncGroup {
         return try await store.read(first) == successor.entry
     }
 
-    /// Returns nil for what names no successor that counts.
+    /// Returns nil if the bytes do not name a valid successor.
     private func counting(_ bytes: Data) -> Successor? {
         guard let entry = try? ChainEntry(reading: bytes),
             case .succeed(let formers, let members, _) = entry.action, formers.contains(id),
             let author = state.activeMember(entry.author), author.kind == .device,
             author.role == .admin, members.first?.keys.signing == author.keys.signing
         else { return nil }
-        // Also that it is signed with those keys.
+        // Checks that it is signed with those keys.
         var state = MembershipState()
         guard (try? state.apply(bytes)) != nil else { return nil }
         return Successor(id: entry.group, entry: bytes, founder: entry.author)
     }
 
-    /// Notes what may name a successor, of what the store has listed.
+    /// Notes the listed objects that may name a successor.
     func noteCandidates(_ objects: [SyncObject]) {
         let prefix = SyncNames.successors(group: id)
         candidates = objects.filter { object in
@@ -62,10 +62,9 @@ extension SyncGroup {
         }.map(\.name)
     }
 
-    /// Creates the chain of a group with the devices of this one and its codes for recovery, in a
-    /// store.
+    /// Creates, in a store, the chain of a group with this group's devices and recovery codes.
     ///
-    /// Nobody goes on there before ``announce(_:after:in:)``.
+    /// Nobody moves there before ``announce(_:after:in:)``.
     func foundSuccessor(in store: any SyncObjectStore) async throws -> SyncGroup {
         guard let member = state.activeMember(member), member.role == .admin else {
             throw SyncError.notAllowed("only an admin begins anew, or moves the group")
@@ -84,21 +83,21 @@ extension SyncGroup {
         return group
     }
 
-    /// Lets the members of this group learn from a store that they go on in another one.
+    /// Announces the following group in a store to the members of this one.
     ///
-    /// The store may lack what this member has read there: members that have read less need it to
-    /// know who has made the other group. If another admin was faster, the members go on in that
-    /// one's.
+    /// The store may have lost entries that this member has read; members that have read less need
+    /// them to verify the founder. If another admin was faster, the members follow that admin's
+    /// group.
     ///
     /// - Parameters:
     ///   - entry: The first entry of the other group's chain.
-    ///   - formerChains: Those of groups before this one, as far as they are known.
-    ///   - store: Where the members look.
+    ///   - formerChains: The known chains of former groups.
+    ///   - store: The store that the members use.
     /// - Throws: The store's errors.
     func announce(
         _ entry: Data, after formerChains: [Data: [Data]], in store: any SyncObjectStore
     ) async throws {
-        // Members of the groups before find the one after theirs, and read on there.
+        // Members of former groups find the next group, and continue there.
         var next = entry
         for group in [id] + state.formers {
             guard let chain = group == id ? entries : formerChains[group], let first = chain.first
@@ -118,14 +117,14 @@ extension SyncGroup {
         _ chain: [Data], of group: Data, in store: any SyncObjectStore
     ) async throws {
         for (index, bytes) in chain.enumerated() {
-            // Of invalid ones only the hash is known, and nobody could read on.
+            // Only the hash of an invalid entry is known, and nobody could read beyond it.
             guard bytes.count > MembershipState.hashCount else { return }
             let name = SyncNames.chainEntry(group: group, number: UInt64(index + 1))
             _ = try await store.create(name, bytes)
         }
     }
 
-    /// Whether an object names the successor, or another one that counts.
+    /// Whether an object names the successor, or another valid one.
     private func isAnnounced(
         _ entry: Data, as name: String, in store: any SyncObjectStore
     ) async throws -> Bool {
@@ -137,7 +136,7 @@ extension SyncGroup {
         return try await Self.isThere(other, in: store)
     }
 
-    /// Adds a device of the group before.
+    /// Adds a device of the former group.
     func add(_ member: ChainEntry.Member, named name: String) async throws {
         try await append { group in
             guard group.state.member(member.id) == nil else { return nil }
@@ -147,13 +146,13 @@ extension SyncGroup {
         }
     }
 
-    /// The code of the error of a member that may still be added.
+    /// The error code for a member that may still be added.
     static let unknownMember = "unknown"
 
-    /// The group that follows as it is now, for the first of `members` that is one there.
+    /// The following group in its current state, for the first of `members` that belongs to it.
     ///
-    /// - Throws: ``SyncError/notAMember`` if none is; a transient error if it may become one, since
-    ///   the admin that began anew did not know it; the store's errors.
+    /// - Throws: ``SyncError/notAMember`` if none does; a transient error if one may still be
+    ///   added, since the founder did not know it; the store's errors.
     func following(_ successor: Successor, as members: [MemberID]) async throws -> SyncGroup {
         var state = MembershipState()
         var entries: [Data] = []
@@ -180,7 +179,7 @@ extension SyncGroup {
         return group
     }
 
-    /// This device's keys of a member, as a group that follows knows them.
+    /// This device's keys of a member, as known in a following group.
     ///
     /// Another engine of this device may have replaced them, and the store may not show that here.
     private func keys(of member: MemberID, in next: SyncGroup) async throws -> MemberKeys {

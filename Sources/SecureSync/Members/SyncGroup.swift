@@ -2,7 +2,7 @@ internal import Crypto
 package import Foundation
 package import SecureKeys
 
-/// A group, as one of its members reads it in the store and changes it there.
+/// A group in a store, read and changed by one of its members.
 package actor SyncGroup {
     package nonisolated let id: Data
     let store: any SyncObjectStore
@@ -10,22 +10,22 @@ package actor SyncGroup {
     /// This member.
     package internal(set) var member: MemberID
     var memberKeys: MemberKeys {
-        // What opens with them has to be opened again.
+        // Keys opened with them have to be opened again.
         didSet { keysChain = Data() }
     }
     package internal(set) var state: MembershipState
-    /// The entries of the chain that were read, from the first.
+    /// The entries read from the chain, from the first.
     package internal(set) var entries: [Data]
     var epochKeys: [UInt64: EpochKey] = [:]
-    /// The hash of the chain with which they were opened.
+    /// The hash of the chain at which they were opened.
     var keysChain = Data()
-    /// The secret of the tree that was opened last.
+    /// The tree's secret that was opened last.
     var openedTreeSecret: GroupSecret?
     /// The last entry that this device's key store knows.
     private var keptPosition: ChainPosition?
-    /// What the store lists under the names of successors, of an entry's size.
+    /// The listed objects of an entry's size under the names of successors.
     var candidates: [String] = []
-    /// What counts for nobody, as long as the chain has so many objects.
+    /// The invalid objects, while the chain has this number of objects.
     private var known: (count: UInt64, invalid: InvalidObjects) = (0, InvalidObjects())
 
     init(
@@ -40,7 +40,7 @@ package actor SyncGroup {
         (state, entries) = chain
     }
 
-    /// The group whose chain a file has kept.
+    /// The group whose chain is saved in a file.
     ///
     /// - Throws: `KeyStoreError` if this device does not have the member's keys; ``SyncError``.
     package init(
@@ -66,17 +66,17 @@ package actor SyncGroup {
         }
     }
 
-    /// Whether this member belongs to the group, as far as the chain was read.
+    /// Whether this member belongs to the group, according to the chain as read.
     var isActive: Bool { state.isActive(member) }
 
     // MARK: - Reading
 
-    /// Reads what is new in the chain.
+    /// Reads new chain entries.
     ///
     /// - Throws: ``SyncError/storeHasForgotten(_:have:found:)`` if the store shows less of it
     ///   than before, `.damaged` for an entry that breaks a rule.
     package func refresh() async throws {
-        // Before the store is listed: another engine may read on in the meantime.
+        // Before the store is listed: another engine may read further meanwhile.
         let kept = try keptPosition ?? readKeptPosition()
         try await readAll()
         try require(kept)
@@ -84,8 +84,8 @@ package actor SyncGroup {
         try adoptRenewedKeys()
     }
 
-    /// How far this device knows the chain, by its key store: a file that is put back to an older
-    /// state does not know, and its store may be put back with it.
+    /// How far this device has read the chain, according to its key store: a restored file does not
+    /// know, and its store may be restored with it.
     private func readKeptPosition() throws -> ChainPosition? {
         do {
             return ChainPosition(keyStoreValue: try keyStore.read(keptName))
@@ -94,7 +94,7 @@ package actor SyncGroup {
         }
     }
 
-    /// Of the group: also as another member, this device takes no less.
+    /// Per group, so that this device does not accept less as another member either.
     private var keptName: String { "securestorage-chain-\(id.base64EncodedString())" }
 
     private func require(_ kept: ChainPosition?) throws {
@@ -131,8 +131,8 @@ package actor SyncGroup {
         }
     }
 
-    /// The objects from the last entry on, by their numbers, with their sizes; and how many were
-    /// known when they were listed: another call may read on in the meantime.
+    /// The sizes of the objects from the last entry on, by number, and how many were known when
+    /// listing: another call may read further meanwhile.
     private func list() async throws -> (known: UInt64, objects: [UInt64: Int]) {
         let prefix = SyncNames.chain(group: id)
         let (known, last) = (state.count, state.lastEntry)
@@ -145,21 +145,21 @@ package actor SyncGroup {
         return (known, Dictionary(numbered, uniquingKeysWith: { $1 }))
     }
 
-    /// What is kept of an object of the chain; nil if there is none.
+    /// The kept form of an object of the chain; nil if there is none.
     private func readObject(_ number: UInt64, size: Int?) async throws -> Data? {
         if let size, size > ChainEntry.longest { return MembershipState.tooLarge }
         return try await store.read(SyncNames.chainEntry(group: id, number: number))
             .map(MembershipState.kept)
     }
 
-    /// Of so many invalid places at the end it is looked each time whether they still are:
-    /// strangers can make any number of them.
+    /// How many invalid places at the end are checked again each time: strangers can create any
+    /// number of them.
     private static let fewInvalid: UInt64 = 8
 
-    /// Forgets invalid places at the end which the store shows in another way now: it may have
-    /// damaged an entry on the way, and no entry of a member says that it was invalid.
+    /// Forgets invalid places at the end if the store now shows other objects there: it may have
+    /// shown a damaged entry, and no member's entry confirms that the place is invalid.
     ///
-    /// - Returns: Whether there were some.
+    /// - Returns: Whether there were any.
     @discardableResult
     private func readInvalidAgain(_ listed: [UInt64: Int]) async throws -> Bool {
         let (known, number) = (entries, state.lastEntry)
@@ -170,7 +170,7 @@ package actor SyncGroup {
             if let bytes, bytes == known[index] || MembershipState.hash(of: bytes) == known[index] {
                 continue
             }
-            // Another call may have read on.
+            // Another call may have read further.
             guard entries == known else { return true }
             var (state, taken) = (MembershipState(), [Data]())
             for bytes in known[..<index] { try Self.take(bytes, id, &state, &taken) }
@@ -187,8 +187,8 @@ package actor SyncGroup {
             throw SyncError.storeHasForgotten(
                 .chain, have: known, found: all.last { $0 < known } ?? 0)
         }
-        // Entries are never removed, and each is created after the one before: a list that lacks
-        // one in the middle was made in the meantime, but reading has to find it.
+        // Entries are never removed, and each is created after the one before: a list may miss one
+        // created while listing, but reading must find it.
         let newest = listed.keys.max() ?? 0
         while state.count < newest {
             let first = state.count + 1
@@ -203,15 +203,15 @@ package actor SyncGroup {
         }
     }
 
-    /// Reads the next of these objects at once: one after the other, a thousand take a minute from
-    /// a store that is far away.
+    /// Reads the next of these objects in parallel: one by one, a thousand take a minute from a
+    /// distant store.
     private func readObjects(
         _ numbers: ClosedRange<UInt64>, sizes: [UInt64: Int]
     ) async throws -> [Data?] {
         var (next, size) = ([UInt64](), 0)
         for number in numbers.prefix(32) {
             size += sizes[number] ?? 0
-            // Strangers' objects are not to take much memory.
+            // Strangers' objects must not take much memory.
             if !next.isEmpty, size > ChainEntry.longest { break }
             next.append(number)
         }
@@ -245,7 +245,7 @@ package actor SyncGroup {
         guard state.group == id else { throw SyncError.damaged(name, "it is of another group") }
     }
 
-    /// What was found to count for nobody, with the chain as it is.
+    /// The invalid objects found with the current chain.
     var invalid: InvalidObjects {
         if known.count != state.count { known = (state.count, InvalidObjects()) }
         return known.invalid
@@ -253,7 +253,7 @@ package actor SyncGroup {
 
     // MARK: - Keys
 
-    /// What is needed to write and read batches, as of now.
+    /// The current keys for writing and reading batches.
     ///
     /// - Throws: ``SyncError/notAMember`` if this member was removed.
     package func keys() throws -> GroupKeys {
@@ -275,7 +275,7 @@ package actor SyncGroup {
         return try epochKey(record.nameEpoch)?.name(record.sealedName, of: member) ?? ""
     }
 
-    /// The names of all that are or were members, as far as they can be read.
+    /// The readable names of all present and former members.
     func names() -> [MemberID: String] {
         Dictionary(
             state.everyone.map { ($0.id, (try? name(of: $0.id)) ?? "") }, uniquingKeysWith: { $1 })

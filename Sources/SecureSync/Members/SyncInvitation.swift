@@ -2,9 +2,9 @@ internal import Crypto
 internal import Foundation
 internal import SecureKeys
 
-/// What lets another file join a group: a code to type, or bytes for a QR code.
+/// Lets another file join a group: a code to type, or bytes for a QR code.
 ///
-/// It is a secret: whoever has it can join, and read everything. It prints as `<redacted>`.
+/// It is a secret: anyone who has it can join, and read everything. It prints as `<redacted>`.
 public struct SyncInvitation: Sendable {
     /// How often it can be used.
     public enum Kind: Sendable, Hashable, CaseIterable {
@@ -18,9 +18,9 @@ public struct SyncInvitation: Sendable {
 
     init(_ code: RecoveryCode) { recoveryCode = code }
 
-    /// Reads a code as it was typed: letters in any case, with or without dashes and blanks.
+    /// Reads a typed code: letters in any case, with or without dashes and spaces.
     ///
-    /// - Parameter code: What ``code`` has shown on the other device.
+    /// - Parameter code: The ``code`` from the other device.
     /// - Throws: ``SyncError/invitationNotAccepted(_:)`` for a code with a typing error.
     public init(code: String) throws {
         do {
@@ -40,7 +40,7 @@ public struct SyncInvitation: Sendable {
         SecretBytes(copying: mac) == SecretBytes(copying: self.mac(group, number, previous))
     }
 
-    /// What shows that a chain is the one in which the invitation was made.
+    /// Proves that a chain is the one where the invitation was made.
     func mac(_ group: Data, _ number: UInt64, _ previous: Data) -> Data {
         let key = KeyDerivation.hkdf(
             secret, salt: [], info: Array("SecureStorage sync invitation 1".utf8))

@@ -1,14 +1,13 @@
 package import SecureStorage
 
 extension Capture {
-    /// Joins other members' changes into the file; in a write transaction, after
+    /// Merges other members' changes into the file; in a write transaction, after
     /// ``timestampAndSettle(in:)``.
     ///
-    /// Each change comes once, after all that its writer knew of; if not, `isListed` tells which of
-    /// the values that lose are conflicts. All changes of one transaction
-    /// come in one call, so that no other state is ever seen. Nothing of it is captured, and
-    /// foreign keys are checked when the transaction ends. If it fails, the transaction must be
-    /// rolled back.
+    /// Each change comes once, after everything that its writer knew; otherwise `isListed` decides
+    /// which lost values are conflicts. All changes of one transaction come in one call, so
+    /// intermediate states are never visible. The writes are not captured, and foreign keys are
+    /// checked when the transaction ends. If it fails, the transaction must be rolled back.
     ///
     /// - Throws: `SyncError.damaged` for bookkeeping that cannot be read;
     /// `SyncError.captureWasOff`.
@@ -23,14 +22,14 @@ extension Capture {
         }
     }
 
-    /// Timestamps what the app has written, and looks at what that may have let in or kept out; in
-    /// a write transaction.
+    /// Timestamps the app's writes, and checks rows that they may have let in or kept out; in a
+    /// write transaction.
     ///
-    /// A row whose parent is missing is held back here as it is elsewhere: not every program has
-    /// SQLite check foreign keys.
+    /// A row whose parent is missing is held back here as elsewhere: not every program enables
+    /// foreign keys.
     ///
-    /// Rows that wait are looked at only when nothing waits for a timestamp: what is written to a
-    /// row in the meantime is not captured, and would take the app's last write with it.
+    /// Held-back rows are checked only if no write waits for a timestamp: the merge's writes are
+    /// not captured, and would overwrite the app's last write.
     ///
     /// - Returns: As ``timestamp(in:)``.
     package func timestampAndSettle(in db: SecureDatabaseStore) throws -> [RowChange] {
@@ -39,8 +38,8 @@ extension Capture {
         return changes
     }
 
-    /// As ``timestampAndSettle(in:)``, and hands over one change after the other: there may be more
-    /// than fit in memory.
+    /// Like ``timestampAndSettle(in:)``, but passes changes one by one: there may be more than fit
+    /// in memory.
     func timestampAndSettle(
         in db: SecureDatabaseStore, _ emit: (RowChange) throws -> Void
     ) throws {
@@ -64,9 +63,8 @@ extension Capture {
         _ = try takeUpLater(in: db)
     }
 
-    /// Takes up changes of tables and columns that have been made since they came, and tries held
-    /// back rows again: once after each ``install(in:)``, and not while something waits for a
-    /// timestamp; in a write transaction.
+    /// Merges changes whose tables or columns now exist, and retries held-back rows: once after
+    /// each ``install(in:)``, and not while writes wait for timestamps; in a write transaction.
     package func takeUpLater(in db: SecureDatabaseStore) throws -> MergeReport {
         guard try db.int(forQuery: "SELECT count(*) FROM main.securestorage_sync_due") == 1,
             try waitingMarks(in: db) == nil
@@ -75,8 +73,8 @@ extension Capture {
         return try merging(in: db) { try $0.joinLater() }
     }
 
-    /// Makes the rows as if they had never been synced, those that are held back and values that
-    /// wait for their columns too; in a write transaction, for the first snapshot of a new group.
+    /// Makes the rows as if never synced, including held-back rows and values that wait for their
+    /// columns; in a write transaction, for the first snapshot of a new group.
     package func forgetHistory(in db: SecureDatabaseStore) throws {
         _ = try timestampAndSettle(in: db)
         let (rows, later) = (try KnownRows(self, in: db), LaterChanges(db: db))
@@ -105,16 +103,16 @@ extension Capture {
         }
     }
 
-    // MARK: - What did not become visible
+    // MARK: - Conflicts and held-back rows
 
-    /// What lost without having been seen by the winner, the oldest first.
+    /// Values that lost to a concurrent write, oldest first.
     package func conflicts(
         in db: SecureDatabaseStore, of table: String? = nil
     ) throws -> [RowConflict] {
         try ConflictList(db: db).all(of: table)
     }
 
-    /// Removes a conflict from the list; one that is not there any more is ignored.
+    /// Removes a conflict from the list; an unlisted one is ignored.
     package func forget(_ conflict: RowConflict, in db: SecureDatabaseStore) throws {
         try db.executeUpdate(
             "DELETE FROM main.securestorage_sync_conflict WHERE id = ?", values: [conflict.id])
@@ -135,15 +133,15 @@ extension Capture {
         }
     }
 
-    /// Forgets held back rows and changes that wait, and keeps the conflicts.
+    /// Forgets held-back rows and waiting changes, and keeps the conflicts.
     ///
     /// With ``removeAllRows(in:)``.
     package func removeAllMerging(in db: SecureDatabaseStore) throws {
         try MergeTables.removeAllRows(in: db)
     }
 
-    /// Forgets held back rows and changes that wait, and lists them in the conflicts: the file's
-    /// rows go into another group, and these are not among those that the app sees.
+    /// Forgets held-back rows and waiting changes, and lists them as conflicts: the file's visible
+    /// rows move to another group without them.
     package func listAllMerging(in db: SecureDatabaseStore) throws {
         let list = ConflictList(db: db)
         func add(
@@ -167,17 +165,16 @@ extension Capture {
         try removeAllMerging(in: db)
     }
 
-    /// Looks at all held back rows again, after clocks have been forgotten: of two rows with one
-    /// unique value, the order of their births may not be known any more.
+    /// Checks all held-back rows again after clocks are forgotten: the insertion order of two rows
+    /// with one unique value may no longer be known.
     ///
-    /// Nothing may wait for a timestamp.
+    /// No write may wait for a timestamp.
     package func settleAll(in db: SecureDatabaseStore) throws {
         guard try !HeldBackRows(db: db).tables().isEmpty else { return }
         _ = try merging(in: db) { try $0.noteAllHeldBack() }
     }
 
-    /// Lists a change of this file as one that has lost as a whole; nothing if the row is as it
-    /// says.
+    /// Lists all of a change by this file as lost, unless the row already has its values.
     package func noteLost(
         _ change: RowChange, _ reason: LostValues.Reason, _ rows: KnownRows,
         in db: SecureDatabaseStore

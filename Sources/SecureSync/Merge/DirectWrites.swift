@@ -1,20 +1,20 @@
 import SecureStorage
 
-/// The changes that are written at once: of rows that are new or changed by one member, collide
-/// with nothing and refer to rows that are there.
+/// Writes changes directly if their rows are new or changed by one member only, without collisions
+/// or missing parents.
 ///
-/// The engine's own constraints tell if a row is not of that kind. What is written may let in or
-/// keep out rows that wait, and what it refers to may be missing: ``noteWritten()`` has the
-/// settlement look at those.
+/// SQLite's constraints show if a row does not qualify. Written rows may let in or keep out
+/// held-back rows, and their parents may be missing: ``noteWritten()`` passes those to the
+/// settlement.
 final class DirectWrites {
     private let settlement: Settlement
-    /// Whether held back rows may depend on what is written to a table.
+    /// Whether held-back rows may depend on writes to a table.
     private let hasInterest: [Bool]
     /// How many rows were written or removed.
     private(set) var written = 0
-    /// To be looked at by the settlement.
+    /// Rows for the settlement to check.
     private var toNote: [(MergedTable, [SQLiteValue])] = []
-    /// What the written rows refer to.
+    /// The references of the written rows.
     private var referred: [Referred: [SQLiteValue]] = [:]
 
     private struct Referred: Hashable {
@@ -32,7 +32,7 @@ final class DirectWrites {
         }
     }
 
-    /// Returns false if the change is not of that kind, with nothing done.
+    /// Returns false, without any effect, if the change does not qualify.
     func tryWrite(_ change: RowChange, _ table: MergedTable) throws -> Bool {
         guard !settlement.rows.holds(table, change.key) else { return false }
         guard change.incarnation.isAlive else { return try tryDelete(change, table) }
@@ -52,7 +52,7 @@ final class DirectWrites {
             values += columnGroup.values
         }
         if change.incarnation.timestamp == .stablePoint {
-            // A row of a snapshot, which needs no clock.
+            // A snapshot's row, which needs no clock.
             guard try table.clocks.clock(of: change.key) == nil,
                 try accepts({ try table.insert(values) })
             else { return false }
@@ -103,7 +103,7 @@ final class DirectWrites {
         }
         var isDecisive = false
         for position in positions {
-            // Whether what it refers to is there needs the whole reference.
+            // Checking the parent needs the whole reference.
             if table.isInReference[position] { return false }
             if table.isInUnique[position] { isDecisive = true }
         }
@@ -150,7 +150,7 @@ final class DirectWrites {
         }
     }
 
-    /// Has the settlement look at what the written rows concern.
+    /// Passes rows affected by the written ones to the settlement.
     func noteWritten() throws {
         for (table, key) in toNote { settlement.note(try settlement.rows.row(table, key)) }
         for (referred, values) in referred {

@@ -1,17 +1,17 @@
 package import SecureStorage
 
-/// Where a merged row stands: in its table, or held back and why.
+/// The state of a merged row: in its table, or held back and why.
 ///
 /// A greater standing has passed the tests of the lower ones.
 package enum Standing: Int64, Sendable, Comparable {
-    /// Dead, or never heard of.
+    /// Deleted, or unknown.
     case absent = -1
-    /// The table does not take it: a CHECK that columns of two members break together, or an index
-    /// or a trigger that fails for its values.
+    /// The table refuses it: columns of two members together violate a CHECK, or an index or a
+    /// trigger fails for its values.
     case refused = 0
-    /// A row that it refers to is not there.
+    /// A row that it refers to is missing.
     case orphan = 1
-    /// It has a unique value of a row that came first.
+    /// It has a unique value of an earlier row.
     case duplicate = 2
     /// A row that it refers to is held back. It keeps its unique values.
     case waiting = 3
@@ -22,7 +22,7 @@ package enum Standing: Int64, Sendable, Comparable {
     }
 }
 
-/// A row that is alive and held back, so that the app does not see it.
+/// A live row that is held back, so the app does not see it.
 package struct HeldBackRow: Equatable, Sendable {
     package var table: String
     package var key: [SQLiteValue]
@@ -33,7 +33,7 @@ package struct HeldBackRow: Equatable, Sendable {
     package var blocker: [SQLiteValue]?
 }
 
-/// The held back rows of a file.
+/// The held-back rows of a file.
 struct HeldBackRows {
     let db: SecureDatabaseStore
 

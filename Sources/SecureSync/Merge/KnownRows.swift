@@ -1,8 +1,8 @@
 package import SecureStorage
 
-/// Looks up rows that are alive, in their tables or held back.
+/// Looks up live rows, in their tables or held back.
 ///
-/// To be used within one transaction, in which no table is made or changed.
+/// To be used within one transaction that does not create or alter tables.
 package final class KnownRows {
     private let db: SecureDatabaseStore
     private var tables: [String: Table] = [:]
@@ -25,7 +25,7 @@ package final class KnownRows {
         }
     }
 
-    /// Whether the change's table is there, with such a key.
+    /// Whether the change's table exists, with a key of this size.
     func canHave(_ change: RowChange) -> Bool { table(of: change) != nil }
 
     private func table(of change: RowChange) -> Table? {
@@ -34,19 +34,19 @@ package final class KnownRows {
         }
     }
 
-    /// A change with the names that columns have now.
+    /// A change with the present column names.
     func renamed(_ change: RowChange) -> RowChange {
         table(of: change)?.shape.renamed(change) ?? change
     }
 
-    /// Whether a change has all columns of its row, as far as this file has them.
+    /// Whether a change has all of its row's columns that this file has.
     func isWhole(_ change: RowChange) -> Bool {
         guard let table = table(of: change) else { return false }
         let names = Set(change.columnGroups.flatMap(\.columns).map(\.sqlNameKey))
         return table.shape.groups.joined().allSatisfy { names.contains($0.sqlNameKey) }
     }
 
-    /// The birth of a change's row; nil if there is none.
+    /// The incarnation of a change's row; nil if there is none.
     package func incarnation(of change: RowChange) throws -> Timestamp? {
         guard let table = table(of: change), try values(of: change) != nil else { return nil }
         return try table.clocks.clock(of: change.key)?.incarnation ?? .stablePoint

@@ -1,7 +1,7 @@
 import SecureStorage
 
-/// States of rows in tables and columns that this file does not have yet: one for each row, so that
-/// they grow with the rows, not with their changes.
+/// States of rows in tables and columns that this file does not have yet: one for each row, so they
+/// grow with the number of rows, not of changes.
 struct LaterChanges {
     let db: SecureDatabaseStore
 
@@ -22,7 +22,7 @@ struct LaterChanges {
             values: [change.table, key.bytes.asData, state.encoded().asData])
     }
 
-    /// What waits, each as a change.
+    /// The waiting states, each as a change.
     func all() throws -> [(RowChange, Entry)] {
         try db.allRows("SELECT tbl, key, state FROM main.securestorage_sync_later", columns: 3)
             .compactMap { row in

@@ -1,8 +1,8 @@
 internal import Foundation
 import SecureStorage
 
-/// A synced table as merging needs it: its columns by position, what its rows may collide in and
-/// refer to, and the statements that write it.
+/// A synced table for merging: its columns by position, its unique constraints and references, and
+/// its statements.
 ///
 /// To be used within one transaction.
 final class MergedTable {
@@ -18,13 +18,13 @@ final class MergedTable {
     /// The positions of each group.
     let groups: [[Int]]
     let uniques: [Place]
-    /// Set when all tables are known.
+    /// Set once all tables are known.
     var references: [Reference] = []
     var referrers: [(table: Int, reference: Int)] = []
-    /// Whether a value at the position decides over more than its own row.
+    /// Whether a value at the position affects other rows.
     var isInUnique: [Bool]
     var isInReference: [Bool]
-    /// Columns beside the key that others refer to.
+    /// Non-key columns that other tables refer to.
     var isReferredTo: [Bool]
 
     let clocks: ClockTable
@@ -35,15 +35,16 @@ final class MergedTable {
     private var updates: [[Int]: SecureDatabaseStatement] = [:]
     private var foundDefaults: [SQLiteValue]?
 
-    /// Columns whose values together are looked up: those of a UNIQUE, or of a reference.
+    /// Columns whose values are looked up together: those of a UNIQUE constraint, or of a
+    /// reference.
     struct Place {
-        /// What it is called in the file: the same as long as it means the same.
+        /// Its name in the file, which is stable as long as its meaning is.
         var name: String
         var positions: [Int]
         var collations: [String]
 
-        /// The bytes that all rows share that are equal here; nil if one of the values is NULL,
-        /// which is equal to nothing.
+        /// The bytes shared by all rows that are equal here; nil if one of the values is NULL,
+        /// which is never equal.
         func bytes(of row: [SQLiteValue]) -> [UInt8]? {
             var writer = CBORWriter(capacity: 24)
             for (position, collation) in zip(positions, collations) {
@@ -57,10 +58,10 @@ final class MergedTable {
     }
 
     struct Reference {
-        /// Of the rows that refer, compared as the columns referred to are.
+        /// In the referring rows, compared like the referenced columns.
         var place: Place
         var parent: Int
-        /// The same columns of the parent.
+        /// The referenced columns of the parent.
         var parentPlace: Place
         /// The place of each column of the parent's key in the reference; nil if it refers to other
         /// columns.
@@ -85,7 +86,7 @@ final class MergedTable {
         self.positions = positions
         groups = shape.groups.map { $0.compactMap { positions[$0.sqlNameKey] } }
         uniques = shape.uniques.compactMap { unique in
-            // A generated column is not among the columns: the engine alone can compare it.
+            // A generated column is not among the columns: only SQLite can compare it.
             let places = unique.columns.compactMap { positions[$0.sqlNameKey] }
             guard places.count == unique.columns.count else { return nil }
             let names = zip(unique.columns, unique.collations).map { "\($0) \($1)" }
@@ -122,7 +123,7 @@ final class MergedTable {
         return try db.changedRowCount() == 1
     }
 
-    /// Sets columns of a row; returns false if there is none of the key.
+    /// Sets columns of a row; returns false if there is no row with the key.
     func update(
         _ positions: [Int], to values: [SQLiteValue], of key: [SQLiteValue]
     ) throws -> Bool {
@@ -142,10 +143,10 @@ final class MergedTable {
 
     // MARK: - Reading
 
-    /// Returns nil if the table has no row of the key.
+    /// Returns nil if the table has no row with the key.
     ///
-    /// A TEXT that is not UTF-8, which has not been sent, is a BLOB of the same bytes: should the
-    /// row be written anew, nothing is lost.
+    /// TEXT that is not UTF-8, which is never sent, is read as a BLOB of the same bytes, so nothing
+    /// is lost if the row is rewritten.
     func row(of key: [SQLiteValue]) throws -> [SQLiteValue]? {
         let rows = try selection.executeQuery(row: key)
         defer { rows.close() }
@@ -159,7 +160,7 @@ final class MergedTable {
         }
     }
 
-    /// The keys of the rows in the table that have these values in a place.
+    /// The keys of the table's rows with these values in a place.
     func keys(
         at place: Place, _ values: [SQLiteValue], limit: Int? = nil
     ) throws -> [[SQLiteValue]] {
@@ -173,7 +174,7 @@ final class MergedTable {
             values, columns: keyCount)
     }
 
-    /// What the columns have that a row's writer does not know.
+    /// The values of columns that a row's writer does not know.
     func defaults() throws -> [SQLiteValue] {
         if let foundDefaults { return foundDefaults }
         var defaults = columns.map { _ in SQLiteValue.null }
@@ -190,9 +191,9 @@ final class MergedTable {
         return defaults
     }
 
-    // MARK: - Tables together
+    // MARK: - References between tables
 
-    /// Returns the tables with their references among each other.
+    /// Returns the tables with the references between them.
     static func all(
         _ shapes: [TableShape], members: MemberNumbers, in db: SecureDatabaseStore
     ) throws -> [MergedTable] {
@@ -250,13 +251,13 @@ final class MergedTable {
 }
 
 extension SecureStorageError {
-    /// Whether a row was refused for what it is, or for what others are.
+    /// Whether a row was refused because of its values, or those of other rows.
     var isRefusal: Bool {
         switch resultCode?.primary {
         // A wrong type for the INTEGER PRIMARY KEY is a mismatch.
         case .constraint, .mismatch: true
-        // An index, a CHECK or a trigger computes something that fails for the row's values, such
-        // as a function of JSON for a text that is none.
+        // An index, a CHECK or a trigger fails for the row's values, such as a JSON function for
+        // text that is not JSON.
         case .error, .tooBig: true
         default: false
         }

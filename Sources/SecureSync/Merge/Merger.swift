@@ -1,28 +1,29 @@
 import SecureStorage
 
-/// What a call of merging did.
+/// The result of a merge.
 package struct MergeReport: Equatable, Sendable {
     /// Rows written to their tables or removed from them.
     package var written = 0
-    /// Rows that are held back from now on.
+    /// Rows that are newly held back.
     package var heldBack = 0
-    /// Rows that were held back and are in their tables again.
+    /// Held-back rows that returned to their tables.
     package var returned = 0
     package var conflicts = 0
     /// Changes of tables and columns that this file does not have yet.
     package var later = 0
 }
 
-/// Joins changes into a file.
+/// Merges changes into a file.
 ///
-/// Most rows need no more than ``DirectWrites``; the others are left to a ``Settlement``.
+/// Most rows only need ``DirectWrites``; the others are left to a ``Settlement``.
 ///
 /// To be used within one transaction, with capture off.
 final class Merger {
     private let db: SecureDatabaseStore
     private let tables: [MergedTable]
     private let names: [String: MergedTable]
-    /// The table of the last change, as its writer names it; most changes are of the one before's.
+    /// The table of the last change, as its writer names it; the next change is usually in the same
+    /// table.
     private var last: (name: String, table: MergedTable)?
     private let direct: DirectWrites
     private let settlement: Settlement
@@ -30,12 +31,12 @@ final class Merger {
     private let later: LaterChanges
     private(set) var report = MergeReport()
     private(set) var greatestTime: UInt64 = 0
-    /// Whether what has lost is a conflict.
+    /// Whether lost values are a conflict.
     var isListed: (LostValues) -> Bool = { _ in true }
 
     init(_ shapes: [TableShape], in db: SecureDatabaseStore) throws {
         self.db = db
-        // A PRAGMA has every statement of the connection prepared once more.
+        // A PRAGMA makes the connection prepare every statement again.
         if try Self.hasReferences(in: db) {
             try db.executeStatements("PRAGMA defer_foreign_keys = ON")
         }
@@ -50,7 +51,7 @@ final class Merger {
         later = LaterChanges(db: db)
     }
 
-    /// Whether a table may refer to another one; the synced ones may be referred to by others.
+    /// Whether any table may have references; tables that are not synced may refer to synced ones.
     private static func hasReferences(in db: SecureDatabaseStore) throws -> Bool {
         try db.int(
             forQuery:
@@ -81,7 +82,7 @@ final class Merger {
         return table
     }
 
-    /// Returns a change with its columns as the table has them; those that it does not have wait.
+    /// Returns a change with the table's columns; columns that the table lacks wait.
     private func known(_ change: RowChange, _ table: MergedTable) throws -> RowChange {
         var (known, unknown) = (change, change)
         known.columnGroups = []
@@ -108,13 +109,13 @@ final class Merger {
         return known
     }
 
-    /// Joins a change with what is known of its row, for the settlement to write.
+    /// Merges a change with the known state of its row, for the settlement to write.
     ///
     /// - Parameters:
-    ///   - change: What was written elsewhere.
+    ///   - change: Another member's change.
     ///   - table: Its table.
-    ///   - isLate: Whether it waited for its columns: what a migration has given them since, a
-    ///     default, was written by nobody, so nothing that loses is a conflict.
+    ///   - isLate: Whether it waited for its columns. Nobody wrote the defaults that a migration
+    ///     gave them, so their loss is not a conflict.
     /// - Throws: The errors of the database.
     private func join(
         _ change: RowChange, _ table: MergedTable, isLate: Bool = false
@@ -159,9 +160,9 @@ final class Merger {
         settlement.set(row, values, clock: clock)
     }
 
-    // MARK: - The end
+    // MARK: - Finishing
 
-    /// Has rows looked at that were written by the app.
+    /// Passes rows written by the app to the settlement.
     func note(_ changes: [RowChange]) throws {
         for change in changes {
             guard let table = table(of: change) else { continue }
@@ -183,7 +184,8 @@ final class Merger {
                 report.conflicts += 1
             }
         }
-        // What a row was is not known any more, so all that may have waited for it is looked at.
+        // A row's former values are no longer known, so all rows that may have waited for it are
+        // checked.
         for table in tables where settlement.rows.heldBackTables.contains(table.shape.number) {
             let isTouched = changes.contains { change in
                 change.table.isSameName(as: table.shape.name)
@@ -195,7 +197,7 @@ final class Merger {
         }
     }
 
-    /// Has rows looked at whose parents may be missing.
+    /// Passes rows whose parents may be missing to the settlement.
     func note(_ orphans: [Orphans.Row]) throws {
         for orphan in orphans {
             guard let table = names[orphan.table.sqlNameKey] else { continue }
@@ -209,7 +211,7 @@ final class Merger {
             let row = try settlement.rows.row(table, values)
             if isAnew {
                 row.isRefused = false
-                // Written again: places and columns may have other names now.
+                // Written again: places and columns may have new names.
                 row.isStale = true
             }
             settlement.note(row)
@@ -222,7 +224,7 @@ final class Merger {
         }
     }
 
-    /// Takes up what waited for a migration, and looks at all held back rows again.
+    /// Merges changes that waited for a migration, and checks all held-back rows again.
     func joinLater() throws {
         for (change, entry) in try later.all() {
             guard let table = table(of: change), change.key.count == table.keyCount else {
@@ -234,7 +236,7 @@ final class Merger {
         try noteAllHeldBack(isAnew: true)
     }
 
-    /// Settles the rest; new clocks stay in their small tables up to a number.
+    /// Settles the rest; up to a number, new clocks stay in their small tables.
     func finish(keeping recentClockLimit: Int) throws {
         report.written += direct.written
         try direct.noteWritten()
@@ -250,7 +252,7 @@ final class Merger {
 }
 
 extension Settlement.Row {
-    /// nil if nothing is known of the row.
+    /// nil if the row is unknown.
     fileprivate func state(_ table: MergedTable) -> RowState? {
         guard let clock = clock ?? (values == nil ? nil : .stablePoint) else { return nil }
         guard clock.isAlive, let values else {

@@ -1,7 +1,7 @@
 import SecureStorage
 
-/// Rows of the file whose parents are missing: a program has written them that does not have SQLite
-/// check foreign keys, as is SQLite's default.
+/// Rows of the file whose parents are missing: they were written by a program without foreign keys
+/// enabled, which is SQLite's default.
 struct Orphans {
     let shapes: [TableShape]
     let db: SecureDatabaseStore
@@ -16,7 +16,7 @@ struct Orphans {
         var parent: TableShape
         var foreignKey: TableShape.ForeignKey
 
-        /// Of a child `t`.
+        /// For a child `t`.
         var isMissing: String {
             let isSet = foreignKey.columns.map { "t.\($0.sqlName) IS NOT NULL" }
             return isSet.joined(separator: " AND ")
@@ -25,12 +25,13 @@ struct Orphans {
                 + ")"
         }
 
-        /// The columns of the child, each with the one that it refers to.
+        /// The columns of the child, each with its referenced column.
         var pairs: [(String, String)] {
             Array(zip(foreignKey.columns, foreignKey.parentColumns))
         }
 
-        /// The place of each column referred to in the parent's key; nil if it refers to others.
+        /// The place of each referenced column in the parent's key; nil if other columns are
+        /// referenced.
         var keyPlaces: [Int]? {
             let places = foreignKey.parentColumns.compactMap { column in
                 parent.key.firstIndex { $0.isSameName(as: column) }
@@ -58,7 +59,7 @@ struct Orphans {
         try references.flatMap { try rows(of: $0) }
     }
 
-    /// Those that were written since the last timestamping, or whose parents were; to be called
+    /// Orphans that were written since the last timestamping, or whose parents were; to be called
     /// before the marks are removed.
     func marked() throws -> [Row] {
         try references.flatMap { try written($0) + left($0) }
@@ -73,12 +74,12 @@ struct Orphans {
             where: isKey.joined(separator: " AND "))
     }
 
-    /// Rows whose parents were removed, or have other values.
+    /// Rows whose parents were removed or changed.
     private func left(_ reference: Reference) throws -> [Row] {
         let parent = reference.parent
         let isGone = "mask IN (\(Mark.deleted), \(Mark.perhapsReplaced))"
         guard let places = reference.keyPlaces else {
-            // What the values were is not known.
+            // The former values are not known.
             let numbers = reference.foreignKey.parentColumns.compactMap { parent.columnNumbers[$0] }
             let isChanged = numbers.map {
                 " OR mask >> \(Mark.wordWidth) = \(Mark.word(of: $0)) AND mask & \(Mark.bit(of: $0))"
@@ -118,7 +119,7 @@ struct Orphans {
             """)
         defer { found.close() }
         while try found.next() {
-            // A row whose key has a text that is not UTF-8 does not travel anyway.
+            // A row whose key has text that is not UTF-8 is not sent anyway.
             let key = try Timestamping.Marks(in: found, count: child.key.count)
             if key.notText.isEmpty { keys.append(key.key) }
         }

@@ -1,10 +1,10 @@
 import SecureStorage
 
-/// Brings the tables to what a settlement has found.
+/// Writes a settlement's result to the tables.
 ///
-/// Rows are updated in place where that can be. Others are lifted: taken out of their table, with
-/// those that a cascade would take along, and put back at the end, so that neither an exchange of
-/// unique values nor the order of rows matters. Foreign keys are deferred.
+/// Rows are updated in place where possible. Others are lifted: they are removed from their table,
+/// with rows that a cascade would remove, and reinserted at the end. So neither swapped unique
+/// values nor the order of rows matters. Foreign keys are deferred.
 struct Placement {
     let settlement: Settlement
     let db: SecureDatabaseStore
@@ -17,7 +17,7 @@ struct Placement {
         var returned = 0
     }
 
-    /// Settles and writes, again and again until no row is refused by its table.
+    /// Settles and writes until no row is refused by its table.
     func run() throws -> Outcome {
         while true {
             try settlement.settle()
@@ -41,8 +41,8 @@ struct Placement {
         }
     }
 
-    /// Returns the rows that their tables would refuse, of those that are held back: whether they
-    /// count must not depend on whether they ever were in their table.
+    /// Returns the held-back rows that their tables would refuse: their state must not depend on
+    /// whether they were ever in their table.
     private func probe() throws -> [Settlement.Row] {
         try settlement.rows.all.filter { row in
             let table = settlement.tables[row.id.table]
@@ -65,7 +65,7 @@ struct Placement {
         }
     }
 
-    /// Writes the clocks and the held back rows.
+    /// Writes the clocks and the held-back rows.
     private func note() throws -> Outcome {
         var outcome = Outcome()
         for row in settlement.rows.all {
@@ -92,11 +92,11 @@ struct Placement {
         return outcome
     }
 
-    /// One try to write all.
+    /// One attempt to write everything.
     private struct Attempt {
         let settlement: Settlement
         var written = 0
-        /// What the tables have now, where it is not what they had.
+        /// Rows removed from their tables, to be reinserted if visible.
         private var lifted: Set<Settlement.RowID> = []
         private var refused: [Settlement.Row] = []
 
@@ -171,7 +171,7 @@ struct Placement {
 }
 
 extension SQLiteValue {
-    /// Equal in all bits: a zero with and one without a sign differ.
+    /// Equal in all bits: 0.0 and -0.0 differ.
     func isIdentical(to other: SQLiteValue) -> Bool {
         if case .real(let left) = self, case .real(let right) = other {
             return left.bitPattern == right.bitPattern

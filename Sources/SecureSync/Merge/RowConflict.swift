@@ -1,7 +1,6 @@
 package import SecureStorage
 
-/// Values that lost to others that were written without knowledge of them: kept until the app
-/// forgets them.
+/// Values that lost to a concurrent write, kept until the app forgets them.
 package struct RowConflict: Equatable, Sendable {
     package let id: Int64
     package var table: String
@@ -11,8 +10,8 @@ package struct RowConflict: Equatable, Sendable {
 
 /// The conflicts of a file.
 ///
-/// At most ``greatestCount`` are kept, and the values of at most ``greatestSize`` bytes, so that an
-/// app that never looks at them does not fill its file; the oldest go first.
+/// At most ``greatestCount`` are kept, with values of at most ``greatestSize`` bytes, so they do
+/// not fill the file of an app that never reads them; the oldest are removed first.
 struct ConflictList {
     static let greatestCount = 10_000
     static let greatestSize = 16 << 20
@@ -39,7 +38,7 @@ struct ConflictList {
             ])
     }
 
-    /// Removes the oldest beyond the bounds.
+    /// Removes the oldest beyond the limits.
     func trim() throws {
         try db.executeUpdate(
             """

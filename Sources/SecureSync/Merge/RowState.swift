@@ -1,16 +1,15 @@
 package import SecureStorage
 
-/// What is known of one row: when its incarnation began or ended, and each column's value with its
-/// timestamp.
+/// The known state of one row: when its incarnation began or ended, and each column's value with
+/// its timestamp.
 ///
-/// Joining states in any order, and any of them twice, has one result. The greater incarnation wins
-/// as a whole, so that nothing of an earlier incarnation comes back; within one incarnation each
-/// column's greater timestamp wins. Columns that win or lose together have one timestamp, so they
-/// need no rule of their own.
+/// Joining is commutative, associative and idempotent. The greater incarnation wins as a whole, so
+/// nothing of an earlier incarnation returns; within one incarnation each column's greater
+/// timestamp wins. A column group has one timestamp, so it needs no extra rule.
 package struct RowState: Equatable, Sendable {
     package var incarnation: Timestamp
     package var isAlive: Bool
-    /// By the columns' names; none if the row is dead.
+    /// By column name; empty if the row is deleted.
     package var cells: [String: Cell]
 
     package struct Cell: Equatable, Sendable {
@@ -22,8 +21,8 @@ package struct RowState: Equatable, Sendable {
             self.timestamp = timestamp
         }
 
-        /// Of two values with one timestamp, which only a copied file can have written, the greater
-        /// one.
+        /// Of two values with one timestamp, which only a copied file can write, the greater one is
+        /// later.
         func isAfter(_ other: Cell) -> Bool {
             timestamp == other.timestamp ? value.isAfter(other.value) : timestamp > other.timestamp
         }
@@ -35,7 +34,7 @@ package struct RowState: Equatable, Sendable {
         self.cells = isAlive ? cells : [:]
     }
 
-    /// What a member knows that knows nothing but this change.
+    /// The state of a member that only knows this change.
     package init(_ change: RowChange) {
         self.init(incarnation: change.incarnation.timestamp, isAlive: change.incarnation.isAlive)
         guard isAlive else { return }
@@ -70,13 +69,13 @@ package struct RowState: Equatable, Sendable {
     }
 }
 
-/// Values of a row that lost to others that were written without knowledge of them.
+/// Values of a row that lost to a concurrent write.
 package struct LostValues: Equatable, Sendable {
     package var columns: [String]
     package var values: [SQLiteValue]
     /// The greatest timestamp among them.
     package var timestamp: Timestamp
-    /// The timestamp of what won.
+    /// The timestamp of the winner.
     package var winner: Timestamp
     package var reason: Reason
 
@@ -98,7 +97,7 @@ package struct LostValues: Equatable, Sendable {
         case deleted = 2
         /// The row was inserted again, or twice.
         case replaced = 3
-        /// The row was held back, unseen by the app, and the app inserted another of its key.
+        /// The row was held back, unseen by the app, and the app inserted another row with its key.
         case replacedUnseen = 4
         /// The row's deletion, which has no values, came too late.
         case deletionLost = 5
@@ -106,10 +105,10 @@ package struct LostValues: Equatable, Sendable {
 }
 
 extension RowState {
-    /// Joins a change, which was not joined before and comes after all that its writer knew.
+    /// Merges a change, which is new and comes after everything that its writer knew.
     ///
-    /// - Returns: What lost although the winner's writer did not know it. What was overwritten
-    ///   knowingly, or with the same value, is no loss.
+    /// - Returns: The values that lost to a write that did not know them. A value overwritten
+    ///   knowingly, or with the same value, does not count as lost.
     package mutating func merge(_ change: RowChange) -> [LostValues] {
         let other = RowState(change)
         defer { join(other) }

@@ -10,16 +10,16 @@ extension Settlement {
         let id: RowID
         let key: [SQLiteValue]
         var clock: RowClock?
-        /// nil for a row that is dead or unknown.
+        /// nil for a deleted or unknown row.
         var values: [SQLiteValue]?
-        /// What the table has.
+        /// The values in the table.
         var shown: [SQLiteValue]?
-        /// What was held back; `shown` and this are nil for a row that is new.
+        /// The held-back values; for a new row, this and `shown` are nil.
         var heldBackValues: [SQLiteValue]?
         var heldBackStanding: Standing?
         var heldBackBlocker: RowKey?
         var isClockChanged = false
-        /// Whether what is held back has to be written again although it stands as before.
+        /// Whether the held-back row must be written again although its standing is unchanged.
         var isStale = false
         var isRefused = false
         var isSound = false
@@ -40,7 +40,7 @@ extension Settlement {
             return isRefused ? .refused : .orphan
         }
 
-        /// Before another row if it came first.
+        /// Whether the row was inserted before another one.
         func isBefore(_ other: Row) -> Bool {
             let (left, right) = (
                 clock?.incarnation ?? .stablePoint, other.clock?.incarnation ?? .stablePoint

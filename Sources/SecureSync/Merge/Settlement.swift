@@ -1,24 +1,23 @@
 import SecureStorage
 
-/// Finds out which rows are visible after some have changed, without looking at all.
+/// Determines which rows are visible after some have changed, without checking all rows.
 ///
-/// What is visible is a function of the merged rows alone, whatever the order in which they came:
-/// 1. A row is *sound* if the table takes it, and all that it refers to is sound.
+/// Visibility is a function of the merged rows alone, whatever their order:
+/// 1. A row is *sound* if the table accepts it, and all rows that it refers to are sound.
 /// 2. A sound row *wins* unless it has a unique value of a winner of lower rank. Ranks are a total
-///    order, so this defines the winners one after the other.
-/// 3. A winner is *visible* if all that it refers to is visible. One that is not keeps its unique
-///    values: else its waiting could let in a row that keeps it waiting.
+///    order, so this defines the winners one by one.
+/// 3. A winner is *visible* if all rows that it refers to are visible. An invisible winner keeps
+///    its unique values: otherwise its waiting could let in a row that keeps it waiting.
 ///
-/// Rows outside of those that changed influence downwards only: from a row to those that refer to
-/// it, and to those of higher rank with its unique values. So the work follows changes until
-/// nothing changes.
+/// Effects only spread from a row to the rows that refer to it, and to rows of higher rank with its
+/// unique values. So the work follows changes until nothing changes.
 final class Settlement {
     let rows: SettlementRows
     let tables: [MergedTable]
-    /// Rows that have changed, or may stand otherwise for another reason.
+    /// Rows that changed, or whose standing may change for another reason.
     private(set) var dirty: Set<RowID> = []
 
-    /// The three tests; each has its own truth about a row.
+    /// The tests decided by references; each has its own result for a row.
     private enum Level { case sound, visible }
 
     init(_ tables: [MergedTable], in db: SecureDatabaseStore) throws {
@@ -26,9 +25,9 @@ final class Settlement {
         rows = try SettlementRows(tables, in: db)
     }
 
-    // MARK: - What is looked at
+    // MARK: - Rows to check
 
-    /// Changes what a row is; nil if it has died.
+    /// Changes a row's values; nil if it is deleted.
     func set(_ row: Row, _ values: [SQLiteValue]?, clock: RowClock) {
         rows.change(row, to: values)
         row.clock = clock
@@ -37,7 +36,7 @@ final class Settlement {
         dirty.insert(row.id)
     }
 
-    /// Has a row looked at again, for what it is in the file.
+    /// Marks a row to be checked again.
     func note(_ row: Row) { dirty.insert(row.id) }
 
     func refuse(_ row: Row) {
@@ -45,8 +44,7 @@ final class Settlement {
         dirty.insert(row.id)
     }
 
-    /// Has the rows looked at again that refer to what a row was in the file, if it is that no
-    /// more.
+    /// Marks the rows that refer to a changed row's former values to be checked again.
     private func noteReferrersOfFormer() throws {
         for row in rows.all where row.isClockChanged {
             let table = rows.tables[row.id.table]
@@ -100,7 +98,7 @@ final class Settlement {
         }
     }
 
-    /// Whether each row that a row refers to passes.
+    /// Whether all rows that a row refers to pass.
     private func isSupported(_ row: Row, _ passes: (Row) -> Bool) throws -> Bool {
         guard let values = row.values else { return false }
         for reference in tables[row.id.table].references {
@@ -131,8 +129,8 @@ final class Settlement {
         return true
     }
 
-    /// The greatest set of rows that support each other: first, all that could have come in are
-    /// taken as in, then those without support go.
+    /// The greatest set of rows that support each other: first all possible rows are added, then
+    /// unsupported ones are removed.
     private func support(_ level: Level, _ changed: inout Set<RowID>) throws {
         let passes = passes(level)
         var before: [RowID: Bool] = [:]
@@ -165,7 +163,7 @@ final class Settlement {
         }
     }
 
-    /// The winners among rows with the same unique values, the lowest rank first.
+    /// The winners among rows with the same unique values, lowest rank first.
     private func compete(_ changed: inout Set<RowID>) throws {
         var queue = changed.compactMap { rows[$0] }.filter { !tables[$0.id.table].uniques.isEmpty }
         for row in changed.compactMap({ rows[$0] }) where tables[row.id.table].uniques.isEmpty {

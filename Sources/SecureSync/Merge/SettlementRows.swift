@@ -1,14 +1,14 @@
 import SecureStorage
 
-/// The rows that a ``Settlement`` has met, and those that it needs of the file: by their keys, by
-/// their unique values, by what they refer to, and by what blocks them.
+/// The rows of a ``Settlement``, loaded from the file as needed: by key, by unique value, by
+/// reference, and by the row that blocks them.
 final class SettlementRows {
     typealias Row = Settlement.Row
     typealias RowID = Settlement.RowID
 
     let tables: [MergedTable]
     let heldBack: HeldBackRows
-    /// Tables, by their numbers, that have held back rows in the file.
+    /// The numbers of tables with held-back rows in the file.
     let heldBackTables: Set<Int64>
 
     private var rows: [RowID: Row] = [:]
@@ -19,7 +19,7 @@ final class SettlementRows {
 
     private struct PlaceValue: Hashable {
         var table: Int
-        /// Of the table's uniques, then of its references.
+        /// An index into the table's uniques, followed by its references.
         var place: Int
         var bytes: [UInt8]
     }
@@ -38,7 +38,7 @@ final class SettlementRows {
         !rows.isEmpty && rows[RowID(table: table.index, key: RowKey(key))] != nil
     }
 
-    /// Returns a row as the file has it, or as it was set since.
+    /// Returns a row as in the file, or as set since.
     func row(_ table: MergedTable, _ key: [SQLiteValue]) throws -> Row {
         let id = RowID(table: table.index, key: RowKey(key))
         if let row = rows[id] { return row }
@@ -80,7 +80,7 @@ final class SettlementRows {
         return try row(table, values)
     }
 
-    /// Changes what a row is.
+    /// Changes a row's values.
     func change(_ row: Row, to values: [SQLiteValue]?) {
         leave(row)
         row.values = values
@@ -104,7 +104,7 @@ final class SettlementRows {
         return (blocked[row.id] ?? []).compactMap { rows[$0] }
     }
 
-    /// Has values sought in the file once more: rows may have been written since.
+    /// Makes values be looked up in the file again: rows may have been written since.
     func forgetSought() {
         sought = []
         soughtHeldBack = []
@@ -132,7 +132,7 @@ final class SettlementRows {
 
     // MARK: - Looking rows up
 
-    /// All rows that have these values in a place.
+    /// All rows with these values in a place.
     private func holders(
         _ table: MergedTable, _ number: Int, _ place: MergedTable.Place, _ bytes: [UInt8],
         _ values: [SQLiteValue], shown: Bool = true
@@ -147,12 +147,12 @@ final class SettlementRows {
         return (index[sought] ?? []).compactMap { rows[$0] }
     }
 
-    /// The rows of a table that have the values of a unique.
+    /// The rows of a table with the values of a unique constraint.
     func holders(
         _ table: MergedTable, _ unique: Int, _ bytes: [UInt8], _ values: [SQLiteValue]
     ) throws -> [Row] { try holders(table, unique, table.uniques[unique], bytes, values) }
 
-    /// The rows that refer to such values.
+    /// The rows that refer to these values.
     func referrers(
         _ child: MergedTable, _ reference: Int, _ bytes: [UInt8], _ values: [SQLiteValue]
     ) throws -> [Row] {
@@ -172,8 +172,7 @@ final class SettlementRows {
             found.parentPlace.values(of: parent), shown: shown)
     }
 
-    /// The rows that refer to a row; those in their tables only if they are asked for, since there
-    /// may be many.
+    /// The rows that refer to a row; rows in their tables only if `shown`, since there may be many.
     func referrers(of row: Row, shown: Bool) throws -> [Row] {
         guard let values = row.values else { return [] }
         return try tables[row.id.table].referrers.flatMap {

@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A batch of a member's log, and by its hash all that precede it.
+/// A batch of a member's log and, through its hash, all earlier ones.
 package struct BatchPosition: Hashable, Sendable {
     package var member: MemberID
     /// From 1; 0 is before the first batch.
     package var number: UInt64
-    /// The SHA-256 of the batch's bytes: 32 bytes, or the first 16 where another member names
-    /// it.
+    /// The SHA-256 of the batch's bytes: 32 bytes, or the first 16 in another member's
+    /// acknowledgement.
     package var hash: Data
 
-    /// Whoever signs two batches with one number can make the beginnings of their hashes equal: of
-    /// 16 bytes in 2^64 tries.
+    /// A member that signs two batches with one number can make the start of their hashes equal:
+    /// for 16 bytes, with 2^64 attempts.
     package static let shortHashCount = 16
 
     package init(member: MemberID, number: UInt64, hash: Data) {

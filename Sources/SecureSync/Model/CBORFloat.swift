@@ -1,6 +1,6 @@
-/// The shortest of the three forms of a floating-point number that keeps its value, as bits.
+/// A floating-point number's shortest form that keeps its value, as bits.
 ///
-/// Of 16 bits, too, by hand: Swift's `Float16` is missing on Intel Macs.
+/// The 16-bit form is converted by hand: Swift's `Float16` is missing on Intel Macs.
 enum CBORFloat: Equatable {
     case half(UInt16)
     case single(UInt32)

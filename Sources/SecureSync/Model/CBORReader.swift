@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Why bytes are not what a reader expects.
+/// The reason why bytes are not in the expected form.
 package struct CBORError: Error, Equatable {
     package var reason: String
     package init(_ reason: String) { self.reason = reason }
 }
 
-/// Reads CBOR without trusting any number in it, and only its deterministic form: what is written
-/// in another way is an error, so that one content has one form.
+/// Reads CBOR without trusting any number in it, and only in its deterministic form: any other
+/// encoding is an error, so one content has one form.
 ///
-/// There is no call that reads an item of any kind, so depth is that of the caller's code.
+/// No call reads an item of any kind, so nesting is limited by the caller's code.
 package struct CBORReader {
     private let bytes: [UInt8]
     private var position: Int
@@ -60,8 +60,8 @@ package struct CBORReader {
         let (major, count) = try head()
         guard major == 3 else { throw CBORError("no text") }
         let slice = try take(count)
-        // `String(validating:)` is newer than the oldest systems. Decoding repairs what is not
-        // UTF-8, so the bytes are others then.
+        // `String(validating:)` is newer than the oldest systems. Decoding repairs invalid UTF-8,
+        // so the bytes then differ.
         var text = String(decoding: slice, as: UTF8.self)
         let isSame = slice.withUnsafeBytes { slice in
             text.withUTF8 { text in
@@ -77,7 +77,7 @@ package struct CBORReader {
 
     /// The number of items of an array, which follow; each has at least a byte.
     ///
-    /// An item in memory may be much larger than a byte: a caller takes memory as it reads.
+    /// An item in memory may be much larger than a byte: callers allocate memory as they read.
     package mutating func array() throws -> Int {
         let (major, count) = try head()
         guard major == 4 else { throw CBORError("no array") }
@@ -164,7 +164,7 @@ package struct CBORReader {
         return bytes[position..<(position + Int(count))]
     }
 
-    /// A big-endian number of so many bytes.
+    /// A big-endian number of `count` bytes.
     private mutating func big(_ count: Int) throws -> UInt64 {
         guard count <= end - position else { throw CBORError("ends too early") }
         var value: UInt64 = 0

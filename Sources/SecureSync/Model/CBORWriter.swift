@@ -24,7 +24,7 @@ package struct CBORWriter {
         }
     }
 
-    /// Begins an array of so many items, which follow.
+    /// Begins an array of `count` items, which follow.
     package mutating func array(_ count: Int) { head(4, UInt64(count)) }
 
     package mutating func bool(_ value: Bool) { bytes.append(value ? 0xf5 : 0xf4) }
@@ -46,7 +46,7 @@ package struct CBORWriter {
         }
     }
 
-    /// Appends what another writer has written.
+    /// Appends another writer's bytes.
     package mutating func append(_ other: CBORWriter) { bytes += other.bytes }
 
     private mutating func head(_ major: UInt8, _ value: UInt64) {

@@ -1,18 +1,18 @@
 package import Foundation
 internal import SecureKeys
 
-/// An entry of the chain of members, and by its hash all objects of the chain before it.
+/// An entry of the chain of members and, through its hash, all earlier objects of the chain.
 ///
-/// Each batch and each manifest has the last one that its writer knew, so that nobody counts what
-/// was written by a member, or under a key, of another chain (RFC 9420 binds messages to a group's
-/// history in the same way, by its confirmed transcript hash).
+/// Each batch and manifest has the last one that its writer knew, so objects by members or under
+/// keys of another chain are not accepted. (RFC 9420 binds messages to a group's history in the
+/// same way, with its confirmed transcript hash.)
 package struct ChainPosition: Hashable, Sendable {
     /// From 1.
     package var number: UInt64
-    /// Of all objects up to that one, 32 bytes: see ``MembershipState/last``.
+    /// The hash of all objects up to that one, 32 bytes: see ``MembershipState/last``.
     package var hash: Data
 
-    /// Of a SHA-256.
+    /// The size of a SHA-256.
     static let hashCount = 32
 
     package init(number: UInt64, hash: Data) {
@@ -20,7 +20,7 @@ package struct ChainPosition: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// Reads what ``keyStoreValue`` has made; zeros for anything else, which is no position.
+    /// Reads a ``keyStoreValue``; zeros for anything else, which is not a position.
     init(keyStoreValue value: SecretBytes) {
         let bytes = value.withUnsafeBytes { Data($0) }
         guard bytes.count == 8 + Self.hashCount else {

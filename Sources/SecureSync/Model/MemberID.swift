@@ -9,7 +9,7 @@ package struct MemberID: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// Before every other; no member has it.
+    /// Sorts before all others; no member has it.
     package static let none = MemberID(high: 0, low: 0)
 
     private init(high: UInt64, low: UInt64) {

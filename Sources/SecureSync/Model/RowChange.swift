@@ -1,14 +1,14 @@
 package import SecureStorage
 
-/// What a batch says of one row: its state at its writer, as far as it was changed there.
+/// A batch's change of one row: the changed part of the row's state on its writer.
 ///
-/// An insertion has all columns, an update the groups of columns that it touched, a deletion none.
+/// An insertion has all columns, an update the written column groups, a deletion none.
 package struct RowChange: Equatable, Sendable {
     package var table: String
     /// The values of the primary key's columns, in the key's order.
     package var key: [SQLiteValue]
     package var incarnation: Incarnation
-    /// The groups of columns that were written, in no particular order.
+    /// The written column groups, in no particular order.
     package var columnGroups: [ColumnGroup]
 
     package init(
@@ -26,18 +26,18 @@ package struct RowChange: Equatable, Sendable {
         columnGroups.reduce(incarnation.timestamp) { max($0, $1.timestamp) }
     }
 
-    /// A row's beginning or its end.
+    /// A row's insertion or deletion.
     ///
-    /// Each insertion begins a new incarnation, with a timestamp above those of all that the writer
-    /// knew of the row.
+    /// Each insertion begins a new incarnation, with a timestamp above all that the writer knew of
+    /// the row.
     package struct Incarnation: Equatable, Sendable {
         package var timestamp: Timestamp
         package var isAlive: Bool
         /// The greatest timestamp that the writer knew of the row when it began or ended this
         /// incarnation; nil if it knew none.
         ///
-        /// What has a greater one was written without knowledge of this change, so if it loses, it
-        /// is a conflict.
+        /// A value with a greater timestamp is concurrent with this change, so it is a conflict if
+        /// it loses.
         package var known: Timestamp?
 
         package init(timestamp: Timestamp, isAlive: Bool, known: Timestamp? = nil) {
@@ -52,8 +52,8 @@ package struct RowChange: Equatable, Sendable {
         package var columns: [String]
         package var values: [SQLiteValue]
         package var timestamp: Timestamp
-        /// The timestamp that the columns had when they were written; nil if the writer knew none,
-        /// or has inserted the row itself and told nobody before.
+        /// The columns' previous timestamp, known to the writer; nil if it knew none, or inserted
+        /// the row itself and had not sent it.
         package var known: Timestamp?
 
         package init(
@@ -67,7 +67,7 @@ package struct RowChange: Equatable, Sendable {
     }
 }
 
-/// Which row a change is of, whatever case its table is written in.
+/// The row of a change; the table's name is case-insensitive.
 struct RowPlace: Hashable {
     private let table: String
     private let key: RowKey

@@ -1,6 +1,6 @@
 package import SecureStorage
 
-/// The key of a row as bytes: the same for all keys that SQLite takes as one.
+/// The key of a row as bytes: the same for all keys that SQLite treats as equal.
 ///
 /// Keys are ordered by their bytes, the same on every member.
 package struct RowKey: Hashable, Sendable, Comparable {
@@ -15,7 +15,7 @@ package struct RowKey: Hashable, Sendable, Comparable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The values; nil for bytes that are no key's.
+    /// The values; nil for bytes that are not a key.
     func values() -> [SQLiteValue]? {
         var reader = CBORReader(bytes)
         do {

@@ -1,16 +1,14 @@
-/// Up to where all members of a group have the same history, so that clocks and tombstones of it
-/// decide nothing any more.
+/// The time up to which all members of a group have the same history, so its clocks and tombstones
+/// are no longer needed.
 ///
-/// Whether a change is covered must be seen from its timestamp alone, by each member alike, since a
-/// clock has no number of a batch. So a stable point is a time: each batch says that all later ones
-/// of its log have timestamps above the batch's time, and the stable point's time is below the
-/// lower bounds of all that is not yet known to all. Timestamps of clocks that are ahead are above
-/// it and are kept.
+/// Each member must decide from a timestamp alone whether a change is covered, since a clock has no
+/// batch number. So a stable point is a time. Each batch's time is a lower bound for later batches
+/// of its log, and the stable point stays at or below the lower bounds of everything that some
+/// member may not know. Timestamps from clocks that are ahead are above it, and are kept.
 package struct StablePoint: Hashable, Sendable {
     /// The number of the last batch of each log that all members have applied.
     package var positions: VersionVector
-    /// In milliseconds since 1970: timestamps up to it, its last millisecond included, are
-    /// forgotten.
+    /// In milliseconds since 1970: timestamps up to and including this millisecond are forgotten.
     package var time: UInt64
 
     package init(positions: VersionVector = [:], time: UInt64 = 0) {
@@ -18,20 +16,20 @@ package struct StablePoint: Hashable, Sendable {
         self.time = time
     }
 
-    /// Whether a timestamp says nothing any more: it counts as ``Timestamp/stable point``.
+    /// Whether a timestamp is at or below the stable point: it counts as ``Timestamp/stablePoint``.
     package func covers(_ timestamp: Timestamp) -> Bool {
         timestamp == .stablePoint || (timestamp.milliseconds <= time && time > 0)
     }
 
-    /// The timestamp, or ``Timestamp/stable point`` if it is covered.
+    /// The timestamp, or ``Timestamp/stablePoint`` if it is covered.
     package func reduced(_ timestamp: Timestamp) -> Timestamp {
         covers(timestamp) ? .stablePoint : timestamp
     }
 
-    /// Returns a change with the timestamps that count above this stable point.
+    /// Returns a change in which covered timestamps are replaced with ``Timestamp/stablePoint``.
     ///
-    /// Writers forget at different moments: one of two equal incarnations may be forgotten at its
-    /// writer and not here, or the other way round. Each change is reduced before it is merged.
+    /// Members forget at different moments: one of two equal incarnations may be forgotten on its
+    /// writer but not here, or the reverse. So each change is reduced before it is merged.
     package func reduced(_ change: RowChange) -> RowChange {
         var change = change
         change.incarnation.timestamp = reduced(change.incarnation.timestamp)

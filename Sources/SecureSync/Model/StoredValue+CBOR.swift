@@ -1,7 +1,7 @@
 package import SecureStorage
 
 extension CBORWriter {
-    /// A value of a column, by its storage class.
+    /// A column's value, by its storage class.
     mutating func stored(_ value: SQLiteValue) {
         switch value {
         case .null: null()
@@ -39,8 +39,9 @@ extension CBORReader {
 }
 
 extension SQLiteValue {
-    /// Whether the value comes after another, in an order of all values in which only identical
-    /// ones are equal: it decides between values with one timestamp.
+    /// Whether the value is after another in a total order where only identical values are equal.
+    ///
+    /// It decides between values with one timestamp.
     func isAfter(_ other: SQLiteValue) -> Bool {
         var (left, right) = (CBORWriter(), CBORWriter())
         left.stored(self)
@@ -48,10 +49,10 @@ extension SQLiteValue {
         return right.bytes.lexicographicallyPrecedes(left.bytes)
     }
 
-    /// The value that stands for all that SQLite takes as equal under a collation: 1 for 1.0, and
-    /// of texts, the one in small letters or without spaces at its end.
+    /// The canonical form of all values that SQLite treats as equal under a collation: 1 for 1.0,
+    /// and text in lower case or without trailing spaces.
     ///
-    /// Collations of the app are not known here: to them, only identical texts are equal.
+    /// An app's own collations are not known here: under them, only identical text counts as equal.
     package func folded(_ collation: String) -> SQLiteValue {
         switch self {
         case .real(let number): return Int64(exactly: number).map { .integer($0) } ?? self

@@ -2,53 +2,55 @@ public import Foundation
 
 /// Why a store or a mirror failed.
 ///
-/// Descriptions contain names of objects, files and devices, and messages of an engine; never a
-/// key, a password, or content of a database.
+/// Descriptions contain names of objects, files and devices, and a store engine's messages; never a
+/// key, a password, or database content.
 public enum SyncError: Error, Sendable, Hashable {
     /// A name breaks the rule of ``SyncObjectName``.
     case invalidName(String)
 
-    /// The store does not keep the promise on which everything rests; the text says what was seen.
+    /// The store does not create an object only once, as required; the text describes what
+    /// happened.
     case storeCannotCreateOnly(String)
 
     /// The store has failed.
     ///
-    /// - code: The engine's own: `503 SlowDown` of S3, an SQLSTATE of PostgreSQL, the name of an
+    /// - code: The engine's own: S3's `503 SlowDown`, a PostgreSQL SQLSTATE, the name of an
     ///   `errno`.
     /// - message: The engine's text.
-    /// - isTransient: Whether the same call may succeed later: the network, the load, a restart.
+    /// - isTransient: Whether the same call may succeed later, as after network, load or restart
+    ///   problems.
     case store(code: String, message: String, isTransient: Bool)
 
     /// Another mirror writes under this name; this one has stopped.
     case otherMirror(String)
 
-    /// The store has no complete mirror of this name, or none of that time.
+    /// The store has no complete mirror with this name, or none for that time.
     case noMirror(String)
 
-    /// Which state was the newest at that time cannot be told: the mirror's machine had a wrong
-    /// clock, and the state after the one of `last` has the time `next`, which is still to come.
+    /// The newest state at that time is unknown: the mirror's machine had a wrong clock, and the
+    /// state after `last` has the time `next`, which is in the future.
     case clockWasWrong(last: Date, next: Date)
 
-    /// What a mirror has of that time was stored with another key of the database, or with other
-    /// settings of the key's derivation; the text names an object.
+    /// The mirror's objects for that time were stored with another database key, or with other key
+    /// derivation settings; the text names an object.
     case wrongKey(String)
 
-    /// The mirror is of a database with pages of so many bytes, which the configuration has to say.
+    /// The mirrored database has a different page size, in bytes, which the configuration must set.
     case otherPageSize(Int)
 
-    /// An object is not as it was written, or is missing; the second text says how that shows.
+    /// An object differs from the original, or is missing; the second text describes the problem.
     case damaged(String, String)
 
-    /// A newer version of this library has written the object.
+    /// The object was written by a newer version of this library.
     case newerFormat(String)
 
-    /// The file belongs to no group, or no more: this member was removed.
+    /// The file does not belong to a group, or this member was removed.
     case notAMember
 
-    /// The file belongs to a group already.
+    /// The file already belongs to a group.
     case alreadyMember
 
-    /// The invitation does not let this file join; the text is the reason, and what to do.
+    /// The invitation does not let this file join; the text has the reason, and what to do.
     case invitationNotAccepted(String)
 
     /// The group's rules do not allow the change; the text is the rule.
@@ -57,40 +59,41 @@ public enum SyncError: Error, Sendable, Hashable {
     /// The system lacks HPKE: sync needs iOS 17, macOS 14 or later.
     case needsNewerSystem
 
-    /// The member of this name has changed the group's key, and has not given this device the one
-    /// that the others have; it can read what was sealed before.
+    /// The member with this name changed the group's key without giving it to this device, which
+    /// can only read objects sealed before.
     case keyWithheld(by: String)
 
-    /// The other members know other keys of this one than the device has, and it cannot read the
-    /// group's any more: a copy of the device has replaced them, or the device was put back to an
-    /// older state together with its key store, or somebody else uses its keys.
+    /// The other members know different keys for this one than the device has, and it can no longer
+    /// receive the group's keys. A copy of the device replaced them, or the device was restored
+    /// together with its key store, or someone else uses its keys.
     case keysReplaced
 
-    /// The store shows less of a log than it has shown before, only up to `found`: it was put back
-    /// to an older state, or objects were removed.
+    /// The store shows less of a log than before, only up to `found`: it was restored to an older
+    /// state, or objects were removed.
     case storeHasForgotten(SyncLog, have: UInt64, found: UInt64)
 
-    /// The store does not show an object of a log though another member has read it.
+    /// The store does not show an object of a log, although another member has read it.
     case withheld(SyncLog, number: UInt64)
 
-    /// The clock of a member's device is more than a month ahead of this one's: what it has written
-    /// is taken up at that time.
+    /// The clock of a member's device is more than a month ahead of this one's: its changes are
+    /// applied at that time.
     case clockIsAhead(SyncLog, until: Date)
 
-    /// A row of this table has more than 16 MiB, which is more than sync takes.
+    /// A row of this table is larger than 16 MiB, the limit of sync.
     case rowTooLarge(String)
 
-    /// Another engine, of this or another process, has worked on this file for more than a minute.
+    /// Another engine, in this or another process, has been working on this file for more than a
+    /// minute.
     case otherEngine
 
-    /// The group goes on in another store, which this engine was not created with.
+    /// The group has moved to another store, with which this engine was not created.
     case groupHasMoved
 
-    /// The table cannot be synced; the second text is the reason, and what to change.
+    /// The table cannot be synced; the second text has the reason, and what to change.
     case unsuitableTable(String, String)
 
-    /// Changes of the table may have been lost: a trigger that captures them is missing, or is not
-    /// that of the table's columns.
+    /// Changes of the table may have been lost: a trigger that captures them is missing, or does
+    /// not match the table's columns.
     case captureWasOff(String)
 }
 
@@ -101,7 +104,7 @@ extension SyncError {
         return false
     }
 
-    /// Whether it may pass by itself, while this member goes on with the rest: others or the store
+    /// Whether it may be temporary, while this member continues with the rest: others or the store
     /// may repair it, the library may be updated, the other engine may end.
     var mayPass: Bool {
         switch self {
@@ -112,20 +115,22 @@ extension SyncError {
         }
     }
 
-    /// Whether an object is not as it was written.
+    /// Whether an object is damaged.
     var isDamaged: Bool {
         if case .damaged = self { return true }
         return false
     }
 
-    /// Whether it is a finding about what was stored.
+    /// Whether it is a finding about stored objects.
     var isFinding: Bool {
         if case .newerFormat = self { return true }
         return isDamaged
     }
 
-    /// Whether a log stands still since one of its objects cannot be read, or waits for another
-    /// one: whoever writes a log can do that to it, and the others go on.
+    /// Whether a log is blocked because one of its objects cannot be read, or waits for another
+    /// one.
+    ///
+    /// A log's writer can cause that, so the other logs continue.
     var isOfALog: Bool {
         switch self {
         case .damaged, .withheld, .clockIsAhead: true
@@ -140,7 +145,7 @@ extension SyncError {
         }
     }
 
-    /// Whether the store does not show what it has to have.
+    /// Whether the store does not show objects that it must have.
     var isAbsence: Bool {
         switch self {
         case .withheld, .storeHasForgotten: true

@@ -1,15 +1,15 @@
-/// A sequence of objects in a group's store, of which an error says that a part is missing.
+/// A sequence of objects in a group's store; errors name the one with a missing part.
 public enum SyncLog: Sendable, Hashable {
     /// The chain of members.
     case chain
     /// The snapshots.
     case snapshots
-    /// The batches of a member; its name is nil where this file does not know it.
+    /// The batches of a member; its name is nil if this file does not know it.
     case member(id: String, name: String?)
 }
 
 extension SyncLog: CustomStringConvertible {
-    /// What it is, as a part of a sentence.
+    /// The log, as part of a sentence.
     public var description: String {
         switch self {
         case .chain: "the chain of members"

@@ -1,8 +1,8 @@
-/// The numbers of batches, of each log the last that is known; a log that is missing has none.
+/// The number of the last known batch of each log; a missing log has none.
 package typealias VersionVector = [MemberID: UInt64]
 
 extension VersionVector {
-    /// Whether all batches that `others` name are among these.
+    /// Whether all positions in `others` are covered.
     package func cover(_ others: VersionVector) -> Bool {
         others.allSatisfy { member, number in self[member, default: 0] >= number }
     }

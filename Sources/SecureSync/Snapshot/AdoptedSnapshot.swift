@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// A snapshot whose stable point counts in this file.
+/// A snapshot whose stable point applies to this file.
 struct AdoptedSnapshot: Equatable, Sendable {
     var number: UInt64 { manifest.declaration.number }
-    /// Who has signed it.
+    /// The member that signed it.
     var writer: MemberID
     /// The SHA-256 of its manifest.
     var hash: Data
-    /// Which of the group's keys seals the manifest.
+    /// The epoch of the key that seals the manifest.
     var epoch: UInt64
     var manifest: SnapshotManifest
 
@@ -15,7 +15,7 @@ struct AdoptedSnapshot: Equatable, Sendable {
 }
 
 extension GroupKeys {
-    /// Whether a snapshot that was adopted still counts.
+    /// Whether an adopted snapshot still counts.
     ///
     /// - Throws: `Outdated`.
     func counts(_ snapshot: AdoptedSnapshot) throws -> Bool {
@@ -23,7 +23,7 @@ extension GroupKeys {
             && goesOn(snapshot.pin, epoch: snapshot.epoch)
     }
 
-    /// Whether a snapshot counts by itself: not only because a later one follows it.
+    /// Whether a snapshot counts on its own, not just because a later one follows it.
     func countsAlone(_ snapshot: AdoptedSnapshot) -> Bool {
         removed[snapshot.writer] == nil || isPinned(snapshot.pin)
     }

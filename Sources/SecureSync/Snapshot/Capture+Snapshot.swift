@@ -1,12 +1,12 @@
 package import SecureStorage
 
-// What a snapshot has of the rows, and what is forgotten of them at its stable point.
+// Reads rows for a snapshot, and forgets clocks and tombstones at its stable point.
 extension Capture {
-    /// Passes all that the file knows of its rows, each as one change: rows, those held back,
-    /// tombstones, and what waits for tables and columns that this file does not have.
+    /// Passes everything that the file knows of its rows, one change each: rows, held-back rows,
+    /// tombstones, and changes that wait for tables and columns that this file does not have.
     ///
-    /// Rows come after those that they refer to. Nothing may wait for a timestamp: a value would
-    /// have the timestamp of the one before it.
+    /// Rows come after those that they refer to. No write may wait for a timestamp: its value would
+    /// get the previous value's timestamp.
     ///
     /// - Parameters:
     ///   - db: In a transaction.
@@ -24,7 +24,7 @@ extension Capture {
             let waiting = later.removeValue(forKey: shape.name.sqlNameKey) ?? [:]
             func pass(_ change: RowChange) throws {
                 var change = change
-                // One change for a row: its columns that wait are no change of their own.
+                // One change for each row: waiting columns are not a separate change.
                 if !waiting.isEmpty, let more = waiting[RowKey(change.key)],
                     more.incarnation.timestamp == change.incarnation.timestamp,
                     more.incarnation.isAlive == change.incarnation.isAlive
@@ -40,9 +40,8 @@ extension Capture {
         for change in later.values.flatMap(\.values) { try body(change) }
     }
 
-    /// What the file knows above the stable point: rows that were born or ended since, and of
-    /// others the columns that were written since; in a transaction, with nothing waiting for a
-    /// timestamp.
+    /// The changes above the stable point: rows inserted or deleted since, and for other rows the
+    /// columns written since; in a transaction, with no write waiting for a timestamp.
     func clockedRows(in db: SecureDatabaseStore) throws -> [RowChange] {
         var rows: [RowChange] = []
         try eachRow(in: db) { change in
@@ -56,7 +55,7 @@ extension Capture {
         return rows
     }
 
-    /// The tables in an order in which references point backwards, where that can be.
+    /// The tables ordered so that references point backwards, where possible.
     private static func parentsFirst(_ shapes: [TableShape]) -> [TableShape] {
         var (ordered, rest) = ([TableShape](), shapes)
         while !rest.isEmpty {
@@ -79,7 +78,7 @@ extension Capture {
             table: shape.name, key: key,
             incarnation: .init(timestamp: clock.incarnation, isAlive: true),
             columnGroups: shape.groups.flatMap { group -> [RowChange.ColumnGroup] in
-                // A column that a migration has added to the group is older than the others.
+                // A column added to the group by a migration is older than the others.
                 let timestamps = group.map {
                     shape.columnNumbers[$0].map { clock[$0] } ?? clock.incarnation
                 }
@@ -105,8 +104,8 @@ extension Capture {
         of shape: TableShape, _ members: MemberNumbers, in db: SecureDatabaseStore,
         _ body: (RowChange) throws -> Void
     ) throws {
-        // Keys are compared as they are stored. A plus keeps the column's affinity away, without
-        // which the clocks' index could not be used.
+        // Keys are compared as stored. The plus removes the column's affinity; otherwise the
+        // clocks' index could not be used.
         let joins = shape.clockTables.enumerated().map { index, table in
             let keys = zip(shape.keyNames, shape.key).map { "c\(index).\($0) = +t.\($1.sqlName)" }
             return "LEFT JOIN main.\(table) AS c\(index) ON \(keys.joined(separator: " AND "))"
@@ -162,8 +161,8 @@ extension Capture {
 
     // MARK: - The stable point
 
-    /// Forgets what a stable point covers: clocks, and tombstones of rows whose end all members
-    /// know; in a write transaction, with nothing waiting for a timestamp.
+    /// Forgets clocks and tombstones up to a stable point, which all members know; in a write
+    /// transaction, with no write waiting for a timestamp.
     package func forget(through stablePoint: StablePoint, in db: SecureDatabaseStore) throws {
         guard stablePoint.time > 0 else { return }
         try raiseStablePoint(to: Timestamp.time(milliseconds: stablePoint.time) | 0xffff, in: db)
@@ -195,8 +194,8 @@ extension Capture {
         try settleAll(in: db)
     }
 
-    /// Removes values that wait for a column if the incarnation of their row is over: the tombstone
-    /// that says so may be forgotten now, and the values would make a row of nothing else.
+    /// Removes values that wait for a column if their row's incarnation has ended: once the
+    /// tombstone is forgotten, they would create a row with only these values.
     private func forgetLaterOfEndedRows(in db: SecureDatabaseStore) throws {
         let later = LaterChanges(db: db)
         let rows = try KnownRows(self, in: db)
@@ -209,7 +208,7 @@ extension Capture {
 }
 
 extension StablePoint {
-    /// A row's clock without the timestamps that say nothing any more.
+    /// A row's clock without timestamps below the stable point.
     func reduced(_ clock: RowClock) -> RowClock {
         RowClock(
             incarnation: reduced(clock.incarnation), isAlive: clock.isAlive,

@@ -1,16 +1,16 @@
-// What a reader checks of the next declaration: a member's conclusion counts for others only as far
-// as they come to it themselves.
+// Checks of the next declaration: members accept another member's conclusion only if they reach it
+// themselves.
 extension Declaration {
     /// Why a declaration cannot be the next one; nil if it can.
     ///
-    /// A writer that knows less comes to a lower stable point, so one that is above what this
-    /// member comes to is wrong, or is about batches that it does not know yet.
+    /// A writer that knows less computes a lower stable point. So a stable point above this
+    /// member's own is wrong, or depends on batches that this member does not know yet.
     ///
     /// - Parameters:
-    ///   - next: Which follows this one.
-    ///   - writer: Who has signed it.
-    ///   - published: Of each member, what its last batch that is applied here says.
-    ///   - lowerBound: The time of a batch that is applied here, in milliseconds.
+    ///   - next: The declaration that follows this one.
+    ///   - writer: The member that signed it.
+    ///   - published: For each member, the positions in its last batch applied here.
+    ///   - lowerBound: The lower bound of a batch applied here, in milliseconds.
     /// - Returns: The reason, as the end of a sentence.
     package func objection(
         to next: Declaration, by writer: MemberID, published: [MemberID: Published],

@@ -1,20 +1,19 @@
-/// What a snapshot declares besides its rows: whose logs count, and the stable point.
+/// The declarations of a snapshot besides its rows: the valid logs, and the stable point.
 ///
-/// Snapshots are numbered without gaps and each is created once, so declarations have a total
-/// order, and whoever writes the next one has read all before it. Logs are opened and closed here
-/// and nowhere else: a stable point that does not know of a member would forget what that member
-/// needs.
+/// Snapshots are numbered without gaps and created once, so declarations have a total order, and
+/// the writer of the next one has read all earlier ones. Logs are only opened and closed here: a
+/// stable point computed without a member would forget data that the member needs.
 package struct Declaration: Hashable, Sendable {
     /// The snapshot's; the first is 1.
     package var number: UInt64
-    /// What the snapshot contains.
+    /// The positions that the snapshot contains.
     ///
-    /// Never goes back from one snapshot to the next.
+    /// They never decrease from one snapshot to the next.
     package var positions: VersionVector
     package var stablePoint: StablePoint
-    /// The logs whose published positions hold the stable point.
+    /// The logs whose published positions hold back the stable point.
     package var logs: [MemberID: Log]
-    /// The last batch that counts of each log that is closed for ever.
+    /// The last batch that counts of each permanently closed log.
     package var closed: VersionVector
 
     package init(
@@ -31,7 +30,7 @@ package struct Declaration: Hashable, Sendable {
     package struct Log: Hashable, Sendable {
         /// The snapshot with which the log began.
         package var entered: UInt64
-        /// The snapshot that said that the log is to be closed; nil if it is open.
+        /// The snapshot that announced the log's closing; nil if it is open.
         package var closing: UInt64?
 
         package init(entered: UInt64, closing: UInt64? = nil) {
@@ -40,9 +39,9 @@ package struct Declaration: Hashable, Sendable {
         }
     }
 
-    /// What a member's last batch says that it knew.
+    /// The knowledge that a member's last batch states.
     package struct Published: Hashable, Sendable {
-        /// The member's own log included.
+        /// The positions, including the member's own log.
         package var positions: VersionVector
         /// The last snapshot that the member had adopted.
         package var adopted: UInt64
@@ -62,20 +61,21 @@ package struct Declaration: Hashable, Sendable {
     }
 }
 
-// MARK: - The next one
+// MARK: - The next declaration
 
 extension Declaration {
     /// Returns the next declaration by a member that has adopted this one, the newest.
     ///
     /// - Parameters:
-    ///   - writer: Whose log is open here.
-    ///   - positions: All that the writer's rows contain; its own batches are in the store.
-    ///   - published: Of each member, what its last batch within `positions` says; nothing for who
-    ///     has sent none.
-    ///   - lowerBound: The time of a batch within `positions`, in milliseconds.
-    ///   - silent: Members that are taken to be gone. Their logs hold the stable point until all
-    ///     others have adopted the declaration, since some may still have applied more of them.
-    /// - Returns: The declaration; nil if `positions` lack something of this one.
+    ///   - writer: A member with an open log here.
+    ///   - positions: The positions that the writer's rows contain; its own batches are in the
+    ///     store.
+    ///   - published: For each member, the knowledge in its last batch within `positions`; nothing
+    ///     for a member that has sent none.
+    ///   - lowerBound: The lower bound of a batch within `positions`, in milliseconds.
+    ///   - silent: Members presumed gone. Their logs hold back the stable point until all others
+    ///     have adopted the declaration, since some may have applied more of these logs.
+    /// - Returns: The declaration; nil if `positions` do not cover this one.
     package func next(
         by writer: MemberID, positions: VersionVector, published: [MemberID: Published],
         lowerBound: (MemberID, UInt64) -> UInt64, silent: Set<MemberID> = []
@@ -107,7 +107,7 @@ extension Declaration {
     ) -> StablePoint {
         var stablePoint = old
         for (member, position) in positions {
-            // Who has sent nothing has what was in the stable point when it entered, and is not
+            // A member that has sent nothing has the stable point from when it joined, and is not
             // known to have more.
             let least =
                 logs.keys.map { published[$0]?.positions[member, default: 0] ?? 0 }.min() ?? 0
@@ -117,7 +117,7 @@ extension Declaration {
         var time = UInt64.max
         for member in Set(positions.keys).union(logs.keys) {
             let number = stablePoint.positions[member, default: 0]
-            // All of a closed log is known to all: it timestamps nothing any more.
+            // All members know all of a closed log: it gets no more timestamps.
             if logs[member] == nil, number >= positions[member, default: 0] { continue }
             time = min(time, number == 0 ? old.time : lowerBound(member, number))
         }
@@ -125,11 +125,11 @@ extension Declaration {
         return stablePoint
     }
 
-    /// Returns the next declaration, by a new member that has loaded this snapshot, the newest: the
-    /// content is the same, and the member's log begins.
+    /// Returns the next declaration by a new member that has loaded this snapshot, the newest: with
+    /// the same content, and a new log for the member.
     ///
-    /// Before it is created the member sends no batch. If another one took the number, the member
-    /// loads that snapshot and tries again.
+    /// The member sends no batch before it is created. If another member took the number, the
+    /// member loads that snapshot and tries again.
     package func entering(_ member: MemberID) -> Declaration? {
         guard logs[member] == nil, closed[member] == nil else { return nil }
         var next = self
@@ -139,18 +139,18 @@ extension Declaration {
     }
 }
 
-// MARK: - What a member does with it
+// MARK: - Using a declaration
 
 extension Declaration {
-    /// Whether a member may write its log.
+    /// Whether a member may write to its log.
     package func isOpen(_ member: MemberID) -> Bool {
         logs[member].map { $0.closing == nil } ?? false
     }
 
-    /// Whether a member with these positions may forget what the stable point covers.
+    /// Whether a member with these positions may forget history up to the stable point.
     ///
-    /// It needs all of the snapshot, not only of the stable point: until then there may come
-    /// batches that were written before their writers knew what is in the stable point.
+    /// It needs all of the snapshot, not just the stable point's batches: until then, batches may
+    /// arrive whose writers did not know everything up to the stable point.
     package func canBeAdopted(with positions: VersionVector) -> Bool {
         positions.cover(self.positions)
     }
@@ -159,9 +159,9 @@ extension Declaration {
     ///
     /// - Parameters:
     ///   - number: The batch's.
-    ///   - member: Whose log it is in.
+    ///   - member: The log's member.
     ///   - named: The greatest number of that log in the positions of any batch that is next in an
-    ///     *open* log; 0 if there is none. Others applied it while they could, so all do.
+    ///     *open* log; 0 if there is none. Others applied it while they could, so all members do.
     /// - Returns: `.unknown` if a later snapshot has to be read first.
     package func verdict(on number: UInt64, of member: MemberID, named: UInt64 = 0) -> Verdict {
         if let log = logs[member] {
@@ -174,13 +174,13 @@ extension Declaration {
 
     package enum Verdict: Hashable, Sendable { case counts, invalid, unknown }
 
-    /// What a member does that comes back and finds this declaration as the newest.
+    /// Decides what a returning member does if this declaration is the newest.
     ///
     /// - Parameters:
-    ///   - member: The one that is back.
-    ///   - positions: All that it has applied.
+    ///   - member: The returning member.
+    ///   - positions: The positions that it has applied.
     ///   - isAvailable: Whether the store still has a batch.
-    /// - Returns: What to do.
+    /// - Returns: The decision.
     package func returning(
         _ member: MemberID, positions: VersionVector, isAvailable: (MemberID, UInt64) -> Bool
     ) -> Return {
@@ -193,21 +193,21 @@ extension Declaration {
     }
 
     package enum Return: Hashable, Sendable {
-        /// All batches since are there.
+        /// All later batches are available.
         case readOn
-        /// Join the snapshot's rows into the file's, then read on; the log goes on, and all of its
-        /// edits count.
+        /// Merge the snapshot's rows into the file's, then continue reading; the log stays open,
+        /// and all of its edits count.
         case load
-        /// The log is closed. Load the snapshot, enter with a new log, and send there what
-        /// ``Declaration/standing(_:rowIsThere:)`` lets stand of the edits that did not count.
+        /// The log is closed. Load the snapshot, start a new log, and send there those of its edits
+        /// that did not count and that ``Declaration/standing(_:rowIsThere:)`` keeps.
         case fork
     }
 
-    /// Whether an edit of a closed log that did not count stands in the new one; if not, it goes to
-    /// the conflicts.
+    /// Returns an edit of a closed log that did not count as it applies in the new log; nil if it
+    /// becomes a conflict.
     ///
-    /// What the stable point covers cannot be compared any more. An edit of a row that the snapshot
-    /// lacks is one of a row that was deleted.
+    /// Changes below the stable point can no longer be compared. If the snapshot lacks the row of
+    /// an edit, the row was deleted.
     package func standing(_ change: RowChange, rowIsThere: Bool) -> RowChange? {
         let reduced = stablePoint.reduced(change)
         if reduced.incarnation.timestamp > .stablePoint { return reduced }

@@ -1,14 +1,14 @@
 package import Foundation
 
-/// What the manifest of a snapshot says: what is declared, what is known of each log, and where the
-/// rows are.
+/// The content of a snapshot's manifest: the declaration, the state of each log, and the location
+/// of the rows.
 package struct SnapshotManifest: Equatable, Sendable {
     /// When it was made, in milliseconds since 1970 by its writer's clock.
     package var time: UInt64
     /// How many migrations the writer's file has.
     package var schema: UInt64
     package var declaration: Declaration
-    /// Of each log that the declaration names what its readers go on from.
+    /// For each log that the declaration names, the state from which its readers continue.
     package var logs: [MemberID: Log]
     package var rows: Rows
 
@@ -25,17 +25,16 @@ package struct SnapshotManifest: Equatable, Sendable {
     package struct Log: Equatable, Sendable {
         /// The SHA-256 of the last batch that the snapshot contains.
         ///
-        /// If there is none yet, that of the member's last batch in the group before this one that
-        /// the founder had applied, by which the member's file can be told from an old copy of it;
-        /// or zeros.
+        /// If there is none yet, the hash of the member's last batch in the former group that the
+        /// founder had applied, which distinguishes the member's file from an old copy; or zeros.
         package var hash: Data
-        /// When that was sealed, by its writer's clock.
+        /// When that batch was sealed, by its writer's clock.
         package var heard: UInt64
-        /// The times of some batches, from which the stable point's time follows: those that others
-        /// have published, and the last one.
+        /// The lower bounds that determine the stable point's time: of the batches that others have
+        /// acknowledged, and of the last one.
         package var lowerBounds: [LowerBound]
-        /// What the member has said to have applied of other logs; of `MemberID.none`, the last
-        /// snapshot that it had adopted.
+        /// The positions of other logs that the member has acknowledged; for `MemberID.none`, the
+        /// last snapshot that it had adopted.
         package var published: VersionVector
 
         package init(
@@ -48,7 +47,7 @@ package struct SnapshotManifest: Equatable, Sendable {
         }
     }
 
-    /// The time of a batch: all timestamps of later ones of its log are above.
+    /// The time of a batch: all timestamps in later batches of its log are above it.
     package struct LowerBound: Equatable, Sendable {
         package var number: UInt64
         package var time: UInt64
@@ -61,9 +60,9 @@ package struct SnapshotManifest: Equatable, Sendable {
 
     /// The objects with the rows, which several snapshots may share.
     package struct Rows: Equatable, Sendable {
-        /// 16 random bytes of their names.
+        /// The 16 random bytes in their names.
         package var name: Data
-        /// Which of the group's keys seals them.
+        /// The epoch of the key that seals them.
         package var epoch: UInt64
         package var parts: [Part]
 
@@ -85,7 +84,7 @@ package struct SnapshotManifest: Equatable, Sendable {
         }
     }
 
-    /// The manifest with which a new member's log begins, in the newest snapshot's place.
+    /// The manifest that begins a new member's log, to follow this newest one.
     package func entering(_ member: MemberID, at time: UInt64) -> SnapshotManifest? {
         guard let next = declaration.entering(member) else { return nil }
         var manifest = self
@@ -100,7 +99,7 @@ package struct SnapshotManifest: Equatable, Sendable {
 // MARK: - As CBOR
 
 // An array of the time, the schema, the stable point's time, the logs, and the rows; a log is an
-// array of what `write(_:)` writes. See Docs/SyncFormat.md.
+// array, see `write(_:)`. See Docs/SyncFormat.md.
 extension SnapshotManifest {
     private static let mostLogs = 4096
     private static let mostParts = 1 << 20

@@ -4,16 +4,16 @@ package import SecureKeys
 
 /// An object with rows of a snapshot: sealed frames, each with as many rows as a batch.
 ///
-/// Its bytes are those of `magic`, then for each frame its length in 4 bytes, the highest first,
-/// and the frame. The manifest has the hash of all.
+/// It starts with `magic`, followed by each frame's big-endian length in 4 bytes and the frame. The
+/// manifest has the hash of the whole object.
 package struct SnapshotPart {
     static let magic = Data("SSP".utf8) + [1]
     /// About the size of a part; one row may make it larger.
     static let size = 2 << 20
 
-    /// Makes a directory for parts on their way, which no other user can read.
+    /// Creates a directory for parts in transit, which no other user can read.
     ///
-    /// - Returns: Where it is; the caller removes it.
+    /// - Returns: Its location; the caller removes it.
     /// - Throws: The error of the file system.
     package static func makeDirectory() throws -> URL {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -24,7 +24,7 @@ package struct SnapshotPart {
         return directory
     }
 
-    /// Seals rows into parts, and hands each over when it is full.
+    /// Seals rows into parts, and passes each on when it is full.
     package struct Writer {
         private let group: Data
         private let key: DataEncryptionKey
@@ -60,7 +60,7 @@ package struct SnapshotPart {
             }
         }
 
-        /// Writes what is left.
+        /// Writes the remaining rows.
         package mutating func finish() throws {
             try writeFrames()
             if !isEmpty { try writePart() }
@@ -111,7 +111,7 @@ package struct SnapshotPart {
         return .text(place.base64EncodedString())
     }
 
-    /// Whether bytes are those of a part.
+    /// Whether bytes match a part.
     static func isPart(_ bytes: Data, of part: SnapshotManifest.Part) -> Bool {
         UInt64(bytes.count) == part.size && Data(SHA256.hash(data: bytes)) == part.hash
     }

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import SecureStoragePlatform
 
-// Where the files of objects are.
+// Locates the files of objects.
 extension DirectoryObjectStore {
     /// An open directory, and a name in it.
     typealias Place = (directory: Descriptor, name: String)
 
-    /// Opens the directory of a name, each of its components after the other, so that a link in
-    /// the place of one leads nowhere; nil if it is not there.
+    /// Opens the directory of a name, one component at a time, so that links are not followed; nil
+    /// if it does not exist.
     func place(of name: String) throws -> Place? {
         let leaf = name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex
         return try directory(Self.parent(name)).map { ($0, String(name[leaf...])) }
     }
 
-    /// Opens the directory of this name; the root for an empty one.
+    /// Opens the directory with this name; the root for an empty name.
     func directory(_ name: String) throws -> Descriptor? {
         do {
             var directory = try Descriptor(root, O_RDONLY | O_DIRECTORY)
@@ -28,15 +28,15 @@ extension DirectoryObjectStore {
         }
     }
 
-    /// Whether an error says that something is not there, or that a link or an object is in its
+    /// Whether an error means that something does not exist, or that a link or an object is in its
     /// place.
     static func isNothing(_ code: Int32) -> Bool {
         [ENOENT, ENOTDIR, ELOOP].contains(code)
     }
 
-    /// Makes room for an object where a link or an empty directory is, which lists do not show.
+    /// Removes a link or an empty directory, which lists do not show, in an object's place.
     ///
-    /// - Returns: Whether nothing is there now.
+    /// - Returns: Whether the place is free now.
     func removeStranger(at place: Place) -> Bool {
         guard let status = Self.status(place) else { return true }
         switch status.st_mode & S_IFMT {
@@ -53,8 +53,8 @@ extension DirectoryObjectStore {
         return isThere ? status : nil
     }
 
-    /// Calls a function of the system that gives a file its name, makes the directories of the name
-    /// if they are missing, and makes the name durable.
+    /// Calls a system function that names a file, creates missing directories of the name, and
+    /// makes the name durable.
     ///
     /// - Returns: 0, or the `errno`.
     func naming(_ name: String, _ call: (Place) -> Int32) throws -> Int32 {

@@ -4,21 +4,21 @@ internal import SecureStoragePlatform
 
 /// Objects as files below a directory: on another disk, a mounted share, or for tests.
 ///
-/// An object is written beside its place under another name, synced, and linked to its name with
-/// `link(2)`, which fails if the name exists. The file system must have hard links; FAT has none.
-/// The directory is created when it is first needed, if only that is missing, readable by its owner
-/// only. Several processes and machines may use it together. A share that is not mounted cannot be
-/// told from an empty store; sync asks nobody to begin anew there. Links below the directory are no
-/// objects and lead nowhere, so that whoever else writes to a share cannot point at other files.
+/// An object is written under a temporary name, synced, and linked to its name with `link(2)`,
+/// which fails if the name exists. The file system must have hard links; FAT has none. The
+/// directory is created on first use if its parent exists, readable by its owner only. Several
+/// processes and machines may use it together. A share that is not mounted looks like an empty
+/// store; sync does not reset a group there. Links below the directory are not objects and are not
+/// followed, so others who write to a share cannot point at other files.
 ///
-/// Nothing is repeated by itself.
+/// Calls are not retried automatically.
 public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     let root: String
 
-    /// The most objects that a list returns at a time.
+    /// The maximum number of objects in a page of a list.
     static let pageSize = 1000
 
-    /// The most bytes that an object may have.
+    /// The maximum size of an object in bytes.
     private static let largestObject = 64 << 20
 
     /// Creates a store.
@@ -37,9 +37,9 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     }
 
     private func createNow(_ name: String, _ bytes: Data) throws -> Bool {
-        // Before the content is written: most calls that fail have no need for it.
+        // Before the content is written: most calls that fail do not need it.
         if let place = try place(of: name), !removeStranger(at: place) {
-            // Whoever has linked it may not have come to this.
+            // The process that linked it may have been killed before this.
             guard place.directory.syncNames() else { throw Self.failure("sync a directory", EIO) }
             return false
         }
@@ -80,7 +80,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
         }
     }
 
-    /// Removes files, and directories that are empty then.
+    /// Removes files, and directories that become empty.
     public func remove(_ names: [String]) async throws {
         for name in names { try SyncObjectName.check(name) }
         try await onOwnThread {
@@ -92,7 +92,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
                 directories.insert(Self.parent(name))
             }
             for directory in directories {
-                // Those that hold something else stay.
+                // Directories with other content stay.
                 var empty = directory
                 while !empty.isEmpty, let place = try place(of: empty),
                     unlinkat(place.directory.number, place.name, AT_REMOVEDIR) == 0
@@ -106,7 +106,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
 
     // MARK: - Lists
 
-    /// Returns up to 1000 objects; files whose names are no names of objects are left out.
+    /// Returns up to 1000 objects; files whose names are not object names are left out.
     public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
         try SyncObjectName.check(prefix: prefix)
         return try await onOwnThread {
@@ -140,15 +140,15 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
         }
     }
 
-    /// Returns those of a directory's entries that are wanted, in the order of the names below
-    /// them: a directory's name ends with `/`.
+    /// Returns a directory's wanted entries, in the order of the names below them: a directory's
+    /// name ends with `/`.
     ///
-    /// Names are ASCII, of which `String` has the order of bytes.
+    /// Names are ASCII, which `String` sorts by bytes.
     private func entries(
         of directory: String, where isWanted: (_ name: String, _ isDirectory: Bool) -> Bool
     ) throws -> [(name: String, isDirectory: Bool, size: Int)] {
         guard let descriptor = try self.directory(String(directory.dropLast())) else { return [] }
-        // The stream closes a descriptor of its own.
+        // The stream closes its own descriptor.
         guard let stream = fdopendir(dup(descriptor.number)) else {
             throw Self.failure("list objects")
         }
@@ -163,13 +163,13 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            // Drafts, and whatever else others keep there, are no objects.
+            // Drafts and other people's files are not objects.
             guard SyncObjectName.isValid(name) else { continue }
             var kind: mode_t = 0
             switch Int32(entry.pointee.d_type) {
             case Int32(DT_DIR): kind = S_IFDIR
             case Int32(DT_REG): kind = S_IFREG
-            // Not every file system says what an entry is.
+            // Not every file system reports an entry's type.
             case Int32(DT_UNKNOWN):
                 kind = Self.status((descriptor, name)).map { $0.st_mode & S_IFMT } ?? 0
             default: continue
@@ -203,7 +203,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
         }
     }
 
-    /// Waits by looking at the file, every half second at least.
+    /// Waits by checking the file at least every half second.
     public func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String? {
@@ -220,7 +220,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
         }
     }
 
-    /// The identity of the file that a mark is: each mark is a new one.
+    /// The identity of a mark's file: each mark is a new file.
     private func tag(_ name: String) -> String? {
         guard let place = try? place(of: name), var status = Self.status(place) else { return nil }
         var time: [Int64] = [0, 0]
@@ -234,7 +234,7 @@ public struct DirectoryObjectStore: SyncObjectStore, PlacedStore {
     ) throws -> R {
         guard mkdir(root, 0o700) == 0 || errno == EEXIST else {
             let code = errno
-            // Not made here: the share that it is on may not be mounted.
+            // The parent is not created here: its share may not be mounted.
             let advice = code == ENOENT ? "; make the directory that it is in, or mount it" : ""
             throw Self.failure("make the store's directory \"\(root)\"", code, advice)
         }

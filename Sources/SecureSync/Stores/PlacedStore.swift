@@ -1,11 +1,12 @@
-/// A store that can tell people where it is.
+/// A store that can describe its location.
 package protocol PlacedStore {
     /// For messages.
     var place: String { get }
 }
 
 extension SyncError {
-    /// A store that shows nothing at all of a group: hardly one that has lost everything.
+    /// The error for a store without any of a group's objects, which has more likely been replaced
+    /// than emptied.
     static func absentGroup(in store: any SyncObjectStore) -> SyncError {
         let place = (store as? any PlacedStore)?.place ?? "the store"
         return .store(

@@ -1,11 +1,11 @@
-/// The rule for names of objects, which every store can keep.
+/// The rule for object names, which every store can support.
 ///
 /// A name has components separated by `/`. A component has 1 to 200 of the characters a to z, 0 to
 /// 9, `-`, `_` and `.`, and does not begin with a dot. No capitals, since a file system may not
 /// distinguish them. A name has at most 600 bytes, and an object's name is not the beginning of
 /// another's up to a `/`: `a` and `a/b` do not exist together.
 public enum SyncObjectName {
-    /// Returns whether `name` follows the rule.
+    /// Checks whether `name` follows the rule.
     ///
     /// - Parameter name: Any text.
     /// - Returns: Whether it does.

@@ -1,20 +1,19 @@
 public import Foundation
 
-/// A place for named objects outside of this machine: all that the mirror requires of an engine.
+/// A place for named objects outside this machine: the interface that sync and the mirror need.
 ///
-/// An object never changes: it is created once, under a name that nothing else has, and removed.
-/// Whatever is stored is ciphertext already. Marks are the exception: small, overwritten, and only
-/// a hint that there is something to look for.
+/// An object never changes: it is created once, under an unused name, and removed. All content is
+/// already ciphertext. Marks are the exception: small, overwritten, and only a hint that there are
+/// new objects.
 ///
-/// The stores of this package are ``DirectoryObjectStore`` and, in products of their own,
-/// `S3ObjectStore` and `PostgreSQLObjectStore`. `SyncTestKit` has the checks that a store of an app
-/// has to pass.
+/// This package's stores are ``DirectoryObjectStore`` and, in separate products, `S3ObjectStore`
+/// and `PostgreSQLObjectStore`. `SyncTestKit` has the checks that an app's own store must pass.
 ///
 /// Thread-safe. A call fails with ``SyncError``, or `CancellationError` when its task is cancelled.
-/// A failed or cancelled `create`, `remove` or `mark` may have taken effect. Stores repeat by
-/// themselves what may be repeated, for as long as their documentation says.
+/// A failed or cancelled `create`, `remove` or `mark` may have taken effect. Stores retry
+/// repeatable requests automatically, for the time given in their documentation.
 public protocol SyncObjectStore: Sendable {
-    /// Creates an object, if nothing has its name.
+    /// Creates an object, if its name is unused.
     ///
     /// A store may refuse the name of an object that was removed, as if it existed.
     ///
@@ -24,8 +23,8 @@ public protocol SyncObjectStore: Sendable {
     /// - Parameters:
     ///   - name: A name that ``SyncObjectName`` allows.
     ///   - bytes: The content, at most 64 MiB; may be empty.
-    /// - Returns: false if the name exists, even with the same bytes: the answer to an earlier try
-    ///   may have been lost.
+    /// - Returns: false if the name exists, even with the same bytes: the answer to an earlier
+    ///   attempt may have been lost.
     /// - Throws: ``SyncError``; `CancellationError`.
     func create(_ name: String, _ bytes: Data) async throws -> Bool
 
@@ -38,11 +37,11 @@ public protocol SyncObjectStore: Sendable {
 
     /// Returns the next objects whose names begin with `prefix`, in the order of the names' bytes.
     ///
-    /// Marks may be among them. Objects created or removed in the meantime may or may not be.
+    /// Marks may be among them. Objects created or removed meanwhile may or may not be included.
     ///
     /// - Parameters:
     ///   - prefix: The beginning of the names; need not end at a `/`, may be empty.
-    ///   - after: Only greater names are returned; the last name of the call before, or nil.
+    ///   - after: Only greater names are returned; the last name of the previous page, or nil.
     /// - Returns: As many as the store returns at a time.
     /// - Throws: ``SyncError``; `CancellationError`.
     func list(_ prefix: String, after: String?) async throws -> SyncObjectPage
@@ -67,9 +66,9 @@ public protocol SyncObjectStore: Sendable {
     ///
     /// - Parameters:
     ///   - name: The mark's name.
-    ///   - tag: What the call before returned; nil for a mark that was not seen.
+    ///   - tag: The result of the previous call; nil for a mark not seen yet.
     ///   - limit: The longest time to wait.
-    /// - Returns: Another tag than `tag` if the mark has changed; nil when the time is over.
+    /// - Returns: A different tag if the mark has changed; nil after the time limit.
     /// - Throws: ``SyncError``; `CancellationError`.
     func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
@@ -98,7 +97,7 @@ public struct SyncObject: Sendable, Hashable {
 public struct SyncObjectPage: Sendable, Hashable {
     /// The objects, in the order of the names' bytes; none only if there are no more.
     public var objects: [SyncObject]
-    /// Whether more may follow: the next page is asked for, which may be empty.
+    /// Whether to ask for another page, which may be empty.
     public var isTruncated: Bool
 
     /// Creates a page.
@@ -129,10 +128,10 @@ extension SyncObjectStore {
         }
     }
 
-    /// Tries whether the store keeps its main promise: that a second `create` of a name fails.
+    /// Checks the store's main guarantee: that a second `create` of a name fails.
     ///
     /// Some engines ignore the condition, and would let two machines overwrite each other's
-    /// objects. Call it once for a store that is new to an app; the mirror does so by itself.
+    /// objects. Call it once for a store that is new to an app; the mirror does so automatically.
     ///
     /// - Parameter prefix: Where a small object is created and removed.
     /// - Throws: ``SyncError/storeCannotCreateOnly(_:)``; the errors of the store.

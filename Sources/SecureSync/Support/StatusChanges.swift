@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStoragePlatform
 
-/// A status, and those that follow it.
+/// A status and its followers.
 final class StatusChanges<Status: Sendable>: Sendable {
     private let state: Locked<State>
 
@@ -24,7 +24,7 @@ final class StatusChanges<Status: Sendable>: Sendable {
         }
     }
 
-    /// Changes the status without a word to those that follow it.
+    /// Changes the status without notifying its followers.
     func updateSilently<T>(_ body: (inout Status) -> T) -> T {
         state.withLock { body(&$0.status) }
     }

@@ -1,24 +1,24 @@
 internal import SecureStoragePlatform
 
-/// Asynchronous work, one piece after the other, each to its end even if the caller's task is
+/// Runs asynchronous work one piece at a time, each to its end even if the caller's task is
 /// cancelled.
 final class WorkLine: Sendable {
     private let state = Locked(State())
 
     private struct State {
         var last: Task<Void, any Error>?
-        /// What has not begun, and whoever comes may wait for.
+        /// Work that has not begun, and that later callers may wait for.
         var shared: Task<Void, any Error>?
         /// Counts the tasks that may be shared.
         var number = 0
     }
 
-    /// Runs `work` after all that came before.
+    /// Runs `work` after all earlier work.
     func run(_ work: @escaping @Sendable () async throws -> Void) async throws {
         try await state.withLock { state in add(work, to: &state) }.value
     }
 
-    /// Runs `work`, or waits for an equal one that has not begun.
+    /// Runs `work`, or waits for equal work that has not begun.
     func runShared(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let task = state.withLock { state in
             if let shared = state.shared { return shared }

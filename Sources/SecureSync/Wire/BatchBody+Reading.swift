@@ -1,20 +1,20 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What a body may have, beyond which it is not read.
+/// The limits of a body; larger ones are not read.
 ///
-/// What `TransactionParts.split` makes stays below. A hostile member's body cannot take more memory
-/// than a few times its size and about 100 MiB.
+/// `TransactionParts.split` stays below them. A hostile member's body cannot take more memory than
+/// a few times its size and about 100 MiB.
 enum BatchLimits {
     static let rows = TransactionParts.mostRows
     static let keyColumns = 1000
-    /// Of all rows together.
+    /// For all rows together.
     ///
     /// SQLite's tables have at most 32,767 columns, and several rows in one part have fewer, since
     /// `split` counts 9 bytes or more for each.
     static let columnGroups = 1 << 16
     static let names = 1 << 16
-    /// Of all rows together, and of all shapes.
+    /// For all rows together, and for all shapes.
     static let values = 1 << 20
     static let positions = 1 << 16
 }
@@ -55,7 +55,7 @@ extension BatchBody {
     }
 }
 
-/// A shape as rows are made of it, which share its texts.
+/// A shape from which rows are made, which share its strings.
 private struct ReadShape: Hashable {
     let table: String
     let keyCount: Int
@@ -71,7 +71,7 @@ private struct ReadShape: Hashable {
         valueCount = columnGroups.reduce(0) { $0 + $1.count }
     }
 
-    // By the numbers of names, of which each has one: names may be long, and shapes many.
+    // Compared by the numbers of names, which are unique: names may be long, and shapes many.
     static func == (left: ReadShape, right: ReadShape) -> Bool {
         left.keyCount == right.keyCount && left.numbers == right.numbers
     }
@@ -82,7 +82,7 @@ private struct ReadShape: Hashable {
     }
 }
 
-/// Reads what a `BatchRowWriter` has written.
+/// Reads the output of a `BatchRowWriter`.
 private struct BatchRowReader {
     var reader: CBORReader
     let base: UInt64
@@ -164,7 +164,7 @@ private struct BatchRowReader {
 }
 
 extension CBORReader {
-    /// Reads a value of SQLite's five types.
+    /// Reads a value of one of SQLite's five types.
     mutating func value() throws -> SQLiteValue {
         switch nextMajor {
         case 0, 1: return .integer(try signed())
@@ -178,7 +178,7 @@ extension CBORReader {
         }
     }
 
-    /// Reads an array; takes memory as it reads.
+    /// Reads an array; allocates memory as it reads.
     fileprivate mutating func items<Item>(
         atMost limit: Int, _ item: (inout CBORReader) throws -> Item
     ) throws -> [Item] {

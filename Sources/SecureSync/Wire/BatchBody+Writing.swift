@@ -2,9 +2,9 @@ internal import Foundation
 internal import SecureStorage
 
 // A body is CBOR: an array of the time, the schema, whether it is the last, whether its time is a
-// lower bound, the positions, the names of tables and columns, the members, the shapes, and the
-// rows; see Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which
-// the rows use them.
+// lower bound, the positions, the table and column names, the members, the shapes, and the rows;
+// see Docs/SyncFormat.md. Names, members and shapes are listed once, in the order in which the rows
+// use them.
 
 extension BatchBody {
     /// The bytes of the body.
@@ -47,7 +47,7 @@ extension BatchBody {
     }
 }
 
-/// Writes rows, and lists what they name.
+/// Writes rows, and lists their names, members and shapes.
 private struct BatchRowWriter {
     let base: UInt64
     var writer: CBORWriter
@@ -101,7 +101,7 @@ private struct BatchRowWriter {
 }
 
 extension CBORWriter {
-    /// Writes a value of SQLite's five types; NaN as null, as SQLite stores it.
+    /// Writes a value of one of SQLite's five types; NaN as null, as SQLite stores it.
     mutating func value(_ value: SQLiteValue) {
         switch value {
         case .null: null()

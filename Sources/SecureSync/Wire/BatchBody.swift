@@ -1,33 +1,34 @@
 internal import Foundation
 
-/// What a batch says: rows, and what its writer knew when it wrote them.
+/// The content of a batch: rows, and its writer's knowledge at that time.
 package struct BatchBody: Equatable, Sendable {
     /// When it was sealed, in milliseconds since 1970 by its writer's clock.
     package var time: UInt64
     /// How many migrations the writer's file has.
     package var schema: UInt64
-    /// What the writer has applied of other logs since its batch before; the hashes have 16 bytes.
+    /// The positions of other logs that the writer applied since its previous batch; the hashes
+    /// have 16 bytes.
     package var positions: [BatchPosition]
     package var changes: [RowChange]
-    /// Whether this batch is the last one of its transaction: all of it is applied as one.
+    /// Whether this batch is the last of its transaction, which is applied atomically.
     package var isLast: Bool
     /// Whether all timestamps in later batches of the log are its member's own, and above ``time``.
     ///
-    /// Not until a log has what its file brings along: that may have been written before, and by
-    /// others.
+    /// False until the log has the changes that its file brings along: these may be older, and by
+    /// other members.
     package var hasLowerBound: Bool
 
-    /// Later batches of the log have timestamps above this, in milliseconds since 1970; 0 if it
-    /// hasLowerBound nothing.
+    /// Later batches of the log have timestamps above this, in milliseconds since 1970; 0 if it has
+    /// no lower bound.
     package var lowerBound: UInt64 { hasLowerBound ? time : 0 }
 
     /// Creates a body.
     ///
     /// - Parameters:
-    ///   - time: As ``time``; what is beyond all timestamps becomes the greatest one's.
+    ///   - time: As ``time``, limited to the greatest timestamp's.
     ///   - schema: As ``schema``.
     ///   - positions: Hashes of 16 bytes or more, of which the first 16 are kept.
-    ///   - changes: At most what `TransactionParts.split` puts into one part.
+    ///   - changes: At most one part by `TransactionParts.split`.
     ///   - isLast: As ``isLast``.
     ///   - hasLowerBound: As ``hasLowerBound``.
     package init(
@@ -47,7 +48,7 @@ package struct BatchBody: Equatable, Sendable {
     }
 }
 
-/// The columns that a row's change has values for; rows of one shape share its names.
+/// The columns for which a row's change has values; rows of one shape share its names.
 struct ChangeShape: Hashable {
     var table: ExactName
     var keyCount: Int
@@ -61,7 +62,7 @@ extension ChangeShape {
             columnGroups: change.columnGroups.map { $0.columns.map(ExactName.init) })
     }
 
-    /// Whether it is the shape of `change`; cheaper than to make that.
+    /// Whether it is the shape of `change`; cheaper than creating that shape.
     func isShape(of change: RowChange) -> Bool {
         guard keyCount == change.key.count, columnGroups.count == change.columnGroups.count,
             table.isName(change.table)
@@ -76,8 +77,8 @@ extension ChangeShape {
     }
 }
 
-/// The name of a table or column, which is another if its bytes are others: SQLite does not know
-/// that composed and decomposed letters are equal, and `String` does.
+/// The name of a table or column, compared by bytes: to `String`, composed and decomposed letters
+/// are equal, but not to SQLite.
 struct ExactName: Hashable {
     var text: String
 

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a store sees of a batch or of a snapshot's manifest: whose it is, and which.
+/// The part of a batch or a snapshot's manifest that a store sees: its member and its number.
 package struct BatchHeader: Equatable, Sendable {
     package var kind: SealedKind
     /// The group's 16 bytes.
@@ -8,9 +8,9 @@ package struct BatchHeader: Equatable, Sendable {
     package var member: MemberID
     /// From 1, without gaps: of the member's batches, or of the group's snapshots.
     package var number: UInt64
-    /// Which of the group's keys seals the body.
+    /// The epoch of the key that seals the body.
     package var epoch: UInt64
-    /// The hash of the one before; zeros before the first.
+    /// The hash of the previous one; zeros for the first.
     package var previous: Data
     /// The last entry of the chain of members that the writer knows.
     package var chain: ChainPosition
@@ -48,12 +48,12 @@ package struct BatchHeader: Equatable, Sendable {
         return bytes
     }
 
-    /// Reads the beginning of a batch or of a manifest.
+    /// Reads the beginning of a batch or a manifest.
     ///
     /// - Parameters:
-    ///   - bytes: All of the object, or its beginning.
-    ///   - kind: What is expected.
-    /// - Throws: `CBORError`; `NewerFormat`, which a store can pretend, since the signature of an
+    ///   - bytes: The object, or its beginning.
+    ///   - kind: The expected kind.
+    /// - Throws: `CBORError`; `NewerFormat`, which a store can fake, since the signature of an
     ///   unknown format cannot be checked.
     package init(reading bytes: Data, _ kind: SealedKind = .batch) throws {
         let bytes = [UInt8](bytes.prefix(Self.byteCount))

@@ -1,9 +1,9 @@
-/// The padding of what is sealed, so that its size says little about the content.
+/// Padding for sealed content, so that its size reveals little.
 ///
 /// Padmé, by Nikitin and others ([2019](https://doi.org/10.2478/popets-2019-0056)): sizes whose
 /// binary form ends with zeros, at most 12 % more.
 package enum Padding {
-    /// The least size for a content of so many bytes.
+    /// The padded size for a content of `count` bytes.
     package static func paddedCount(_ count: Int) -> Int {
         guard count > 2 else { return count }
         let exponent = Int.bitWidth - 1 - count.leadingZeroBitCount
@@ -18,7 +18,7 @@ package enum Padding {
         return content + [0x80] + [UInt8](repeating: 0, count: size - content.count - 1)
     }
 
-    /// Returns the content; nil if the padding is not what `padded` makes.
+    /// Returns the content; nil if the padding is not from `padded`.
     package static func removed(from bytes: [UInt8]) -> [UInt8]? {
         guard let end = bytes.lastIndex(where: { $0 != 0 }), bytes[end] == 0x80,
             paddedCount(end + 1) == bytes.count

@@ -4,7 +4,7 @@ enum RowKind: UInt64 {
     case deleted
     /// Each with its timestamps.
     case ownTimestamps
-    /// All were written when the row's incarnation began: an insertion.
+    /// All have the incarnation's timestamp: an insertion.
     case incarnationTimestamps
 
     init(_ change: RowChange) {

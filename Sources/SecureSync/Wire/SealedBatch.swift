@@ -1,7 +1,7 @@
 package import Foundation
 package import SecureKeys
 
-/// A batch as it is stored: header, sealed body, signature.
+/// A stored batch: header, sealed body, signature.
 package struct SealedBatch: Equatable, Sendable {
     package let object: SealedObject
 
@@ -10,7 +10,7 @@ package struct SealedBatch: Equatable, Sendable {
     /// The SHA-256 of the bytes.
     package var hash: Data { object.hash }
 
-    /// The bytes that a batch has beside its body.
+    /// The bytes of a batch besides its body.
     package static let overhead = SealedObject.overhead
     package static let signatureCount = SealedObject.signatureCount
     /// The largest object that is read: a row of 16 MiB with all its timestamps, padded.
@@ -19,11 +19,11 @@ package struct SealedBatch: Equatable, Sendable {
     /// Seals and signs a body.
     ///
     /// - Parameters:
-    ///   - body: What the batch says.
-    ///   - header: Where it belongs.
+    ///   - body: The batch's content.
+    ///   - header: The batch's header.
     ///   - key: The key of the header's epoch.
     ///   - sign: Returns the Ed25519 signature of a message, 64 bytes.
-    /// - Returns: The batch, which has other bytes each time: it is stored before it is sent.
+    /// - Returns: The batch. Its bytes differ each time, so it is saved before it is sent.
     /// - Throws: `EnvelopeError`; what `sign` throws.
     package static func seal(
         _ body: BatchBody, _ header: BatchHeader, key: DataEncryptionKey,

@@ -1,10 +1,10 @@
 internal import Crypto
 package import Foundation
 
-/// What batches, and what manifests, of all versions have in common: where the object belongs, and
-/// that its member has signed it.
+/// The common part of batches and manifests of all versions: the object's place, and its member's
+/// signature.
 ///
-/// So a store cannot pretend that an object is of a version to come.
+/// So a store cannot pass off an object as one of a future version.
 package struct SealedEnvelope {
     let kind: SealedKind
     let version: UInt8
@@ -29,17 +29,17 @@ package struct SealedEnvelope {
         (self.kind, self.bytes) = (kind, bytes)
     }
 
-    /// Whether the member has signed the object.
+    /// Whether the member signed the object.
     ///
     /// - Parameter isValid: Whether a signature is the member's for a message.
-    /// - Returns: Whether the bytes are as they were signed.
+    /// - Returns: Whether the signature is valid.
     package func isSigned(_ isValid: (_ signature: Data, _ message: Data) -> Bool) -> Bool {
         let message = Self.message(bytes.dropLast(SealedObject.signatureCount), kind)
         return isValid(bytes.suffix(SealedObject.signatureCount), message)
     }
 
-    /// What is signed: a name of its own, so that no other signature of the key fits, and the hash
-    /// of the bytes before the signature.
+    /// The signed message: a label, so that no other signature by the key fits, and the hash of the
+    /// bytes before the signature.
     static func message(_ signed: Data, _ kind: SealedKind) -> Data {
         Data(kind.label.utf8) + Data(SHA256.hash(data: signed))
     }

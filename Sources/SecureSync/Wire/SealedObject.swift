@@ -2,7 +2,7 @@ internal import Crypto
 package import Foundation
 package import SecureKeys
 
-/// What a sealed and signed object is.
+/// The kinds of sealed and signed objects.
 package enum SealedKind: Equatable, Sendable {
     /// A batch of a member's log.
     case batch
@@ -11,7 +11,7 @@ package enum SealedKind: Equatable, Sendable {
 
     var magic: [UInt8] { Array((self == .batch ? "SSB" : "SSS").utf8) }
     var name: String { self == .batch ? "batch" : "snapshot" }
-    /// What signatures and seals begin with, so that none of one kind is one of another.
+    /// The prefix of signed messages and seals, so that one kind cannot pass as the other.
     var label: String { "SecureStorage sync \(name) 1" }
 }
 
@@ -50,7 +50,7 @@ package struct SealedObject: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The object.
-    ///   - kind: What it has to be.
+    ///   - kind: The required kind.
     /// - Throws: `CBORError`; `NewerFormat`.
     package init(reading bytes: Data, _ kind: SealedKind) throws {
         header = try BatchHeader(reading: bytes, kind)
@@ -84,6 +84,6 @@ package struct SealedObject: Equatable, Sendable {
 
     private var signed: Data { bytes.dropLast(Self.signatureCount) }
 
-    /// What the seal is bound to: the whole header.
+    /// The seal is bound to the whole header.
     private static func row(_ header: Data) -> RowIdentity { .text(header.base64EncodedString()) }
 }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// The names of a group's objects.
 ///
-/// Numbers have 16 hexadecimal digits, so that the order of the names is that of the numbers, and a
-/// `/` before the last two, so that no folder of a store in a directory has more than 256.
+/// Numbers have 16 hexadecimal digits, so names sort like numbers, with a `/` before the last two,
+/// so that no folder of a directory store has more than 256 entries.
 package enum SyncNames {
     /// The beginning of the names of all objects of a group.
     package static func all(group: Data) -> String { "\(hex(group))/" }
@@ -16,7 +16,7 @@ package enum SyncNames {
     /// The beginning of the names of the chain's entries.
     package static func chain(group: Data) -> String { "\(hex(group))/m/" }
 
-    /// What names the group in which a group's members go on: of several the first that counts.
+    /// The object that names the group's successor; of several, the first valid one counts.
     ///
     /// Listed after the entries of the chain.
     package static func successor(group: Data, number: UInt64) -> String {
@@ -30,9 +30,9 @@ package enum SyncNames {
     ///
     /// - Parameters:
     ///   - group: The group's 16 bytes.
-    ///   - member: Whose log it is.
+    ///   - member: The log's member.
     ///   - number: From 1.
-    ///   - attempt: How many names of the number a stranger has taken before.
+    ///   - attempt: How many names of the number strangers have taken.
     /// - Returns: The object's name.
     package static func batch(
         group: Data, member: MemberID, number: UInt64, attempt: UInt64 = 0
@@ -40,8 +40,8 @@ package enum SyncNames {
         log(group: group, member: member) + digits(number) + (attempt == 0 ? "" : ".\(attempt)")
     }
 
-    /// Returns the number of a batch, and the try, of a name in the log that begins with `prefix`;
-    /// nil for another name.
+    /// Returns the number and the attempt of a batch name in the log that begins with `prefix`; nil
+    /// for another name.
     package static func batch(
         of name: String, after prefix: String
     ) -> (number: UInt64, attempt: UInt64)? {
@@ -65,7 +65,7 @@ package enum SyncNames {
         snapshots(group: group) + digits(number)
     }
 
-    /// Part `part`, from 1, of the rows of a snapshot.
+    /// Part `part`, from 1, of a snapshot's rows.
     ///
     /// - Parameters:
     ///   - group: The group's 16 bytes.
@@ -76,7 +76,7 @@ package enum SyncNames {
         snapshotParts(group: group, rows: rows) + digits(part)
     }
 
-    /// The beginning of the names of the parts with the rows of a snapshot.
+    /// The beginning of the names of a snapshot's parts.
     package static func snapshotParts(group: Data, rows: Data) -> String {
         "\(hex(group))/p/\(hex(rows))/"
     }
@@ -84,8 +84,8 @@ package enum SyncNames {
     /// The beginning of the names of the group's snapshots.
     package static func snapshots(group: Data) -> String { "\(hex(group))/s/" }
 
-    /// Whether an object is one of a group, by its name: all begin with the group's 16 bytes in
-    /// hexadecimal digits.
+    /// Whether a name is of a group's object: all begin with the group's 16 bytes in hexadecimal
+    /// digits.
     package static func isOfGroup(_ name: String) -> Bool {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count > 1 && parts[0].utf8.count == 32
@@ -94,11 +94,11 @@ package enum SyncNames {
             }
     }
 
-    /// The mark that is set after something was stored.
+    /// The mark that is set after storing an object.
     package static func mark(group: Data) -> String { "\(hex(group))/w" }
 
-    /// Returns the number of a batch, or of a chain's entry, of the name that begins with `prefix`;
-    /// nil for another name, and for 0, which no object has.
+    /// Returns the number in a name that begins with `prefix`, of a batch or a chain entry; nil for
+    /// another name, and for 0, which no object has.
     package static func number(of name: String, after prefix: String) -> UInt64? {
         // By bytes: a store's name may have letters that combine with the prefix's last one.
         guard name.utf8.starts(with: prefix.utf8) else { return nil }
@@ -110,7 +110,8 @@ package enum SyncNames {
         return number
     }
 
-    /// Whether the numbers before and after it exist, also in a database: stores are not trusted.
+    /// Whether the numbers before and after it can exist, even in a database: stores are not
+    /// trusted.
     package static func isValid(_ number: UInt64) -> Bool {
         (1...UInt64(Int64.max)).contains(number)
     }
@@ -129,7 +130,7 @@ package enum SyncNames {
         return hex(bytes) == Substring(digits) ? bytes : nil
     }
 
-    /// A name after all those of a group's objects, and before those of others.
+    /// A name after all of a group's objects, and before those of other groups.
     package static func end(ofGroup group: Data) -> String { "\(hex(group))0" }
 
     private static func hex(_ group: Data) -> String {
@@ -144,14 +145,14 @@ package enum SyncNames {
 }
 
 extension SyncObjectStore {
-    /// Returns the numbers that the store lists of a chain, a log or the snapshots, in their order.
+    /// Returns the listed numbers of a chain, a log or the snapshots, in order.
     func listNumbers(_ prefix: String, after: String? = nil) async throws -> [UInt64] {
         try await listAll(prefix, after: after).compactMap {
             SyncNames.number(of: $0.name, after: prefix)
         }
     }
 
-    /// Tells the members that wait for it that there is something new.
+    /// Notifies members that wait for new objects.
     func setMark(ofGroup group: Data) async throws {
         try await mark(SyncNames.mark(group: group), Data(UUID().uuidString.lowercased().utf8))
     }

@@ -1,8 +1,9 @@
 /// A timestamp as an item of a body: null for none, false for the stable point, true for the one
-/// that it is compared with; otherwise an array of the distance of its milliseconds from the
-/// batch's time, its counter unless that is 0, and the number of its member.
+/// that it is compared with.
 ///
-/// Rows of one transaction have one timestamp mostly, and columns of one row too.
+/// Otherwise an array: its milliseconds relative to the batch's time, its counter unless 0, and its
+/// member's number. The rows of one transaction, and the columns of one row, usually share a
+/// timestamp.
 enum TimestampCode {
     static func write(
         _ timestamp: Timestamp?, like other: Timestamp?, near base: UInt64,
@@ -20,7 +21,7 @@ enum TimestampCode {
         writer.unsigned(UInt64(number(timestamp.member)))
     }
 
-    /// - Throws: `CBORError`, also for a timestamp that `write` would have written in another way.
+    /// - Throws: `CBORError`, including for a timestamp that `write` would encode differently.
     static func read(
         like other: Timestamp?, near base: UInt64, _ members: inout Listing<MemberID>,
         from reader: inout CBORReader
@@ -48,7 +49,7 @@ enum TimestampCode {
     }
 }
 
-/// Numbers for values, in the order in which they come.
+/// Numbers values in order of appearance.
 struct Numbering<Value: Hashable> {
     private(set) var values: [Value] = []
     private var numbers: [Value: Int] = [:]
@@ -61,8 +62,10 @@ struct Numbering<Value: Hashable> {
     }
 }
 
-/// Values as a `Numbering` has listed them, which is checked: each occurs once, is used, and first
-/// used in the order of the list, so that one content has one form.
+/// Values listed by a `Numbering`.
+///
+/// Checks that each occurs once, and that their first uses follow the list's order, so one content
+/// has one form.
 struct Listing<Value: Hashable> {
     let values: [Value]
     private var used = 0

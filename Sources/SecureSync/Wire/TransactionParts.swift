@@ -1,26 +1,28 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The parts of one transaction: a large one is several batches, which are applied as one.
+/// The parts of one transaction: a large one takes several batches, which are applied as one.
 package enum TransactionParts {
     package static let longestRow = 16 << 20
-    /// Transactions that each change a column can make a row longer than one of them may have; in a
-    /// snapshot it is part of an object, which has 64 MiB at most.
+    /// Several transactions, each changing one column, can make a row larger than one transaction
+    /// may.
+    ///
+    /// In a snapshot, such a row is part of an object of at most 64 MiB.
     package static let longestWholeRow = 48 << 20
-    /// Less than ``longestWholeRow`` by what names and timestamps take.
+    /// Leaves room for names and timestamps below ``longestWholeRow``.
     static let longestRowAtHome = longestWholeRow - (1 << 20)
     static let mostRows = 1000
     static let mostBytes = 256 << 10
-    /// Who reads a transaction has all of it in memory, so a longer one is several.
+    /// A reader has the whole transaction in memory, so a longer one is split.
     static let longest = 32 << 20
 
     /// Divides changes into parts of at most 1,000 rows or 256 KiB, unless one row is larger.
     ///
     /// - Parameters:
     ///   - changes: In their order.
-    ///   - longestRow: How many bytes a row may have: 16 MiB of one transaction.
-    /// - Returns: One part at least, which may be empty.
-    /// - Throws: ``SyncError/rowTooLarge(_:)`` for a row of more.
+    ///   - longestRow: How many bytes a row may have: 16 MiB in one transaction.
+    /// - Returns: At least one part, which may be empty.
+    /// - Throws: ``SyncError/rowTooLarge(_:)`` for a larger row.
     package static func split(
         _ changes: [RowChange], longestRow: Int = longestRow
     ) throws -> [[RowChange]] {
@@ -29,22 +31,22 @@ package enum TransactionParts {
         return parts + [splitting.part]
     }
 
-    /// Divides changes that come one after the other.
+    /// Divides a sequence of changes.
     struct Splitting {
         /// How many bytes a row may have.
         let longestRow: Int
-        /// What is not handed over yet.
+        /// The part that is not full yet.
         private(set) var part: [RowChange] = []
         private var bytes = 0
 
         init(longestRow: Int = TransactionParts.longestRow) { self.longestRow = longestRow }
 
-        /// - Returns: The part that the change has no room in.
+        /// - Returns: The full part, if the change does not fit in it.
         /// - Throws: ``SyncError/rowTooLarge(_:)``.
         mutating func add(_ change: RowChange) throws -> [RowChange]? {
             var size = TransactionParts.size(of: change)
-            // A batch lists names once. Whether earlier rows have them is only known of the last
-            // row; a size that is too large by names is harmless.
+            // A batch lists names once. Only the last row is checked for the same names;
+            // overestimating the size of names is harmless.
             if part.last.map({ !TransactionParts.hasSameNames(change, $0) }) ?? true {
                 size += TransactionParts.sizeOfNames(of: change)
             }
@@ -62,13 +64,13 @@ package enum TransactionParts {
         }
     }
 
-    /// Divides rows that others may lack by their columns: a batch has what one transaction may
-    /// write of a row, and each column group was written by one.
+    /// Divides rows that others may lack by columns: a batch holds at most one transaction's write
+    /// to a row, and each column group was written by one transaction.
     ///
     /// - Parameters:
     ///   - changes: In their order.
     ///   - longestRow: How many bytes a change may have.
-    /// - Returns: The same rows, some in several changes one after the other.
+    /// - Returns: The same rows, some as several consecutive changes.
     static func divided(
         _ changes: [RowChange], longestRow: Int = longestRow
     ) -> [RowChange] {
@@ -93,7 +95,7 @@ package enum TransactionParts {
         }
     }
 
-    /// Joins what ``divided(_:longestRow:)`` has divided: a row is made at once, with all its
+    /// Joins changes from ``divided(_:longestRow:)``: a row is created at once, with all its
     /// values.
     static func joined(_ changes: [RowChange]) -> [RowChange] {
         guard zip(changes, changes.dropFirst()).contains(where: { continues($1, $0) }) else {
@@ -110,19 +112,20 @@ package enum TransactionParts {
         return all
     }
 
-    /// Whether a change has more of the row that the one before it has.
+    /// Whether a change continues the row of the previous one.
     private static func continues(_ change: RowChange, _ last: RowChange) -> Bool {
         change.incarnation == last.incarnation && change.table == last.table
             && change.key == last.key
     }
 
-    /// Whether a part ends a transaction before the next one: all rows are one, unless they would
-    /// take more than 32 MiB of memory; a part of more is a transaction of its own, and a row that
-    /// is divided is in one.
+    /// Whether a part ends a transaction: all rows are one transaction, unless they would take more
+    /// than 32 MiB of memory.
+    ///
+    /// A larger part is a separate transaction, and a divided row stays in one.
     ///
     /// - Parameters:
-    ///   - memory: Of the transaction's parts so far.
-    ///   - last: The last change of them.
+    ///   - memory: The size of the transaction's parts so far.
+    ///   - last: Their last change.
     ///   - next: The next part.
     ///   - longest: In bytes.
     /// - Returns: Whether the next part begins another transaction.
@@ -133,12 +136,12 @@ package enum TransactionParts {
         return memory + self.memory(of: next) > longest
     }
 
-    /// About what changes take in memory.
+    /// The approximate size of changes in memory.
     static func memory(of changes: some Sequence<RowChange>) -> Int {
         changes.reduce(0) { $0 + size(of: $1) + 100 + 90 * $1.columnGroups.count }
     }
 
-    /// Whether a change has more than a transaction may write at once.
+    /// Whether a change is larger than a transaction may write at once.
     static func isTooLong(_ change: RowChange, _ longestRow: Int = longestRow) -> Bool {
         size(of: change) + sizeOfNames(of: change) > longestRow
     }
@@ -147,8 +150,8 @@ package enum TransactionParts {
         values.reduce(0) { $0 + size(of: $1) }
     }
 
-    /// About the bytes that a change takes in a body, without names; what timestamps take more than
-    /// this in the worst case is a few times this at most.
+    /// The approximate size of a change in a body, without names; in the worst case, timestamps add
+    /// a few times this.
     static func size(of change: RowChange) -> Int {
         var size = 16
         for value in change.key { size += self.size(of: value) }
@@ -180,30 +183,30 @@ package enum TransactionParts {
     }
 }
 
-/// Puts the parts of a log's transactions together, batch after batch.
+/// Assembles a log's transactions from their batches.
 ///
-/// It holds all rows of a transaction until the last part.
+/// Holds all rows of a transaction until the last part.
 package struct TransactionAssembly {
     private var begun: BatchBody?
     private var size = 0
     private let longest: Int
 
-    /// With the longest transaction in bytes of memory: one that nobody writes would take all.
+    /// `longest` limits a transaction's size in memory: a hostile one could use all of it.
     package init(longest: Int = TransactionParts.longest + TransactionParts.longestWholeRow) {
         self.longest = longest
     }
 
-    /// Whether parts were added and the last one was not.
+    /// Whether parts were added, but not the last one.
     package var isOpen: Bool { begun != nil }
 
     /// Adds the next batch of a log.
     ///
     /// - Returns: The whole transaction, with the positions of all its parts and the time of the
     ///   last, if this was its last.
-    /// - Throws: `CBORError` if it is longer than anybody's.
+    /// - Throws: `CBORError` if it is longer than any valid one.
     package mutating func add(_ body: BatchBody) throws -> BatchBody? {
         size += TransactionParts.memory(of: body.changes)
-        // One of a single part is no longer than an object.
+        // A transaction with a single part is not longer than an object.
         guard body.isLast && begun == nil || size <= longest else {
             throw CBORError("its transaction is too long")
         }
@@ -213,7 +216,7 @@ package struct TransactionAssembly {
             begun = body
             return nil
         }
-        // Otherwise appending would copy what there is, for each part.
+        // Otherwise appending each part would copy the earlier ones.
         begun = nil
         whole.positions += body.positions
         whole.changes += body.changes
