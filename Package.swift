@@ -60,7 +60,7 @@ extension Target {
             swiftSettings: features)
     }
 
-    /// - Parameter path: The folder that has the tests' folder; nil for Tests.
+    // `path` is the folder that has the tests' folder.
     static func tests(
         _ name: String, _ dependencies: [Dependency], path: String? = nil,
         exclude: [String] = [], resources: [Resource]? = nil

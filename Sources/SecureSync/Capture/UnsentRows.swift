@@ -7,7 +7,7 @@ package struct UnsentRow: Equatable, Sendable {
     package var reason: Reason
 
     package enum Reason: Int64, Sendable {
-        /// One write exceeds 16 MiB, or the row 48 MiB.
+        /// One write exceeds 16 MiB, or the row 47 MiB.
         case tooLarge = 1
         /// A TEXT value is not UTF-8.
         case notText = 2
@@ -134,7 +134,7 @@ extension UnsentRow.Reason {
     var text: String {
         switch self {
         case .tooLarge:
-            "has more than 16 MiB that were written at once, or more than 48 MiB, which cannot travel; keep "
+            "has more than 16 MiB that were written at once, or more than 47 MiB, which cannot travel; keep "
                 + "large content in files, or in several rows"
         case .notText:
             "has a TEXT that is not UTF-8, which cannot travel; store a BLOB instead"

@@ -26,7 +26,7 @@ public struct SyncConflict: Sendable, Equatable {
         /// Columns written by two members together violate a CHECK. The row returns when one of
         /// them changes.
         case checkFailed
-        /// A write on this device exceeds 16 MiB, or its row 48 MiB, so it is not sent. It is sent
+        /// A write on this device exceeds 16 MiB, or its row 47 MiB, so it is not sent. It is sent
         /// when the row is written again with less. There are no values.
         case tooLarge
         /// The row has TEXT that is not UTF-8, so this device's write is not sent. It is sent when
