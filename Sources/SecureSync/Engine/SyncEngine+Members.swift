@@ -78,7 +78,7 @@ extension SyncEngine {
         // Everything that it wrote until now counts, as far as this member knows.
         try await syncWhatCanBe()
         let known = try await members()
-        let gone: [MemberID] = try await inGroup { [self] group in
+        let gone: Set<MemberID> = try await inGroup { [self] group in
             let forks = await group.state.forks(of: member.memberID)
             let own = await group.member
             let others = Set(kept.map(\.memberID)).union([own])
@@ -87,8 +87,10 @@ extension SyncEngine {
             let positions = try await database.read { db in
                 try gone.map { try SyncJournal(db).position(of: $0).reaching(newest?.manifest) }
             }
-            try await group.remove(positions, snapshot: newest?.pin ?? .none)
-            return gone
+            let before = Set(await group.state.removed.keys)
+            try await group.remove(
+                positions, snapshot: newest?.pin ?? .none, withForksExcept: others)
+            return Set(await group.state.removed.keys).subtracting(before).union(gone)
         }
         return known.filter { gone.contains($0.memberID) }
             .sorted { first, _ in first.memberID == member.memberID }

@@ -75,10 +75,26 @@ extension SyncGroup {
 
     /// Removes other members, whose batches count up to `positions`, and gives the rest a new key,
     /// which later snapshots than `snapshot` must use.
-    package func remove(_ positions: [BatchPosition], snapshot: SnapshotPin = .none) async throws {
+    ///
+    /// - Parameters:
+    ///   - positions: The last batch of each that counts.
+    ///   - snapshot: The newest one.
+    ///   - kept: Unless nil, all other forks of the members go with them, also those that come
+    ///     while this call looks for a place in the chain; nothing that they wrote counts.
+    /// - Throws: ``SyncError``; the errors of the key store.
+    package func remove(
+        _ positions: [BatchPosition], snapshot: SnapshotPin = .none,
+        withForksExcept kept: Set<MemberID>? = nil
+    ) async throws {
         try await refresh()
         try await append { group in
-            let positions = positions.filter {
+            var positions = positions
+            if let kept {
+                let known = kept.union(positions.map(\.member)).union([group.member])
+                let forks = positions.flatMap { group.state.forks(of: $0.member) }
+                positions += Set(forks).subtracting(known).map { .beginning(of: $0) }
+            }
+            positions = positions.filter {
                 group.state.member($0.member) == nil || group.state.isActive($0.member)
             }
             guard !positions.isEmpty else { return nil }

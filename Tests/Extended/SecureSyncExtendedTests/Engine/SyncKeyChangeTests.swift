@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import TestSupport
 import Testing
 
@@ -144,6 +145,30 @@ struct SyncKeyChangeTests: InRevokedGroup {
         }
         try await settle([anna, cleo])
         try check(parents(cleo), equals: ["by copy", "by ruth"])
+    }
+
+    @Test func `what a device forks while it is removed goes with it`() async throws {
+        let copy = try WorldDevice(copyOf: ruth, "copy")
+        try await write("by ruth", by: ruth)
+        try await settle([ruth, anna])
+        let member = try await require(anna.engine.members().first { $0.name == "ruth" })
+        try await copy.write("INSERT INTO parent VALUES ('fork', 'by the fork', NULL)")
+        let (engine, hasForked) = (copy.engine, Locked(false))
+        anna.store.watchCreations(
+            WorldStore.Watcher(before: { name in
+                let isFirst = hasForked.withLock { done in
+                    defer { done = done || name.contains("/m/") }
+                    return !done && name.contains("/m/")
+                }
+                if isFirst { check(try await engine.syncOnce().hasForked) }
+            }))
+        let gone = try await anna.engine.remove(member)
+        check(hasForked.withLock { $0 })
+        check(gone.count >= 1)
+        await #expect(throws: SyncError.notAMember) { try await copy.engine.syncOnce() }
+        try await settle([anna, cleo])
+        try await check(anna.engine.members().contains { $0.name == "ruth" }, equals: false)
+        try check(!parents(cleo).contains("by the fork"))
     }
 
     @Test func `a copy that is kept goes on when the device goes`() async throws {
