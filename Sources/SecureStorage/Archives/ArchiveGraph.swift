@@ -44,13 +44,6 @@ struct ArchiveGraph: Sendable {
         try checkShape()
     }
 
-    /// The class names of all objects.
-    var classNames: Set<String> {
-        var names: Set<String> = []
-        for case .object(let name, _) in entries { names.insert(name) }
-        return names
-    }
-
     private static func entry(
         _ value: PropertyListValue, in objects: [PropertyListValue]
     ) throws -> Entry {

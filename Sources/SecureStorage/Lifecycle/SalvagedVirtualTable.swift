@@ -3,7 +3,7 @@ internal import Foundation
 /// A virtual table of the new file, whose own tables have been salvaged like all others.
 ///
 /// Damage in those costs other tables no rows. A full-text index is rebuilt from the rows that it
-/// indexes, an R-tree from its remaining entries.
+/// indexes; an R-tree stays as it is, with the nodes that are left in its tables.
 struct SalvagedVirtualTable {
     let entry: SalvagedSchema.Entry
     /// The module's name in lower case.
@@ -44,8 +44,7 @@ struct SalvagedVirtualTable {
 
     private var ownTables: [String] {
         isFullText
-            ? madeAgain + ["\(name)_config"] + (contentTable.map { [$0] } ?? [])
-            : ["node", "parent", "rowid"].map { "\(name)_\($0)" }
+            ? madeAgain + ["\(name)_config"] + (contentTable.map { [$0] } ?? []) : madeByModule
     }
 
     /// The tables that the module created for these arguments.
@@ -103,26 +102,6 @@ struct SalvagedVirtualTable {
         return report.tables.contains { !$0.isWhole && names.contains($0.name.lowercased()) }
     }
 
-    /// Rebuilds an R-tree that lost pages, before it is in the schema.
-    ///
-    /// - Returns: Whether it exists now.
-    func makeAgain(on target: Connection, _ report: inout SalvageReport) -> Bool {
-        guard isRTree, isHurt(report) else { return false }
-        do {
-            let count = try inSavepoint(target) {
-                try RTreeEntries(of: self, on: target).makeAgain()
-            }
-            report.problems.append(
-                "the R-tree \(name) has lost pages and was rebuilt with the \(count) remaining entries"
-            )
-            return true
-        } catch {
-            report.problems.append(
-                "the R-tree \(name) has lost pages and cannot be recreated: \(error)")
-            return false
-        }
-    }
-
     /// Creates what a full-text module needs to rebuild its index, where that is missing.
     ///
     /// These are its tables, empty, and the first rows of FTS5's. Called before the table is in the
@@ -169,7 +148,7 @@ struct SalvagedVirtualTable {
     /// rebuilt.
     func repair(on target: Connection, _ report: inout SalvageReport) {
         guard isFullText || isRTree else { return }
-        let isHurt = isFullText && isHurt(report)
+        let isHurt = isHurt(report)
         let found = check(on: target)
         // An unavailable module or tokenizer says nothing about the table.
         guard isHurt || found?.isDamage == true else { return }

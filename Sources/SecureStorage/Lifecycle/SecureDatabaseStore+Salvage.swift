@@ -7,7 +7,7 @@ extension SecureDatabaseStore {
     /// every page with a correct HMAC is put into the new file, with its row id, even if the path
     /// to its page is lost. Rows whose table cannot be determined with certainty are put into a
     /// table `lost_and_found` (page, row id, number of values, and the values `c0`, `c1`, …).
-    /// Indexes are created again, and damaged full-text indexes and R-trees rebuilt. The content of
+    /// Indexes are created again, and damaged full-text indexes rebuilt. The content of
     /// the log is included. The damaged file is only read.
     ///
     /// From a file without damage, everything is salvaged. If rows are lost although no page is
@@ -125,18 +125,17 @@ extension NewContent {
         } _: {
             try target.execute("BEGIN")
             for table in tables { try table.noteMissingTables(on: target, &report) }
-            let others = tables.filter { !$0.makeAgain(on: target, &report) }
             if let end { throw end }
             do {
-                for table in others { try table.restoreFormat(on: target) }
-                try target.addToSchema(others.map(\.entry))
+                for table in tables { try table.restoreFormat(on: target) }
+                try target.addToSchema(tables.map(\.entry))
             } catch let error as SecureStorageError {
                 report.problems.append("virtual tables are missing: \(error)")
             }
             try target.execute("COMMIT")
             // Makes the connection read the schema again.
             try target.text("PRAGMA writable_schema = RESET")
-            for table in others {
+            for table in tables {
                 table.repair(on: target, &report)
                 if let end { throw end }
             }

@@ -132,10 +132,4 @@ extension SecureDatabaseResultSet {
         defer { close() }
         return try next() ? int64(forColumnIndex: 0) : nil
     }
-
-    /// Returns the first column of the first row, and closes the result set.
-    func firstText() throws -> String? {
-        defer { close() }
-        return try next() ? string(forColumnIndex: 0) : nil
-    }
 }
