@@ -1,26 +1,27 @@
 /* The rule by which members of a group forget clocks, for spin.
  *
  * One row with one column; up to N logs of at most B batches; at most SNAPS snapshots. Each member
- * has the row as it is in its file, with clocks that it forgets (life, reg: 0 is forgotten), and the
- * same row with all its clocks (glife, greg), which no real member has. After each step what both
- * show must be the same: then nothing that is forgotten has changed a result, so deleted rows stay
- * deleted, no edit is lost, and members that have applied the same batches agree.
+ * has the row as it is in its file, with timestamps that it forgets (life is the incarnation's, reg
+ * the column's; 0 is forgotten), and the same row with all its timestamps (glife, greg), which no
+ * real member has. After each step what both show must be the same: then nothing that is forgotten
+ * has changed a result, so deleted rows stay deleted, no edit is lost, and members that have
+ * applied the same batches agree.
  *
- * There is no time in it: a stamp and a promise may be any number that the rules allow, as if each
- * clock showed whatever it likes, and any member may be taken for silent at any moment.
+ * There is no time in it: a timestamp and a lower bound may be any number that the rules allow, as
+ * if each clock showed whatever it likes, and any member may be taken for inactive at any moment.
  *
- * Without a definition the rule is that of Sources/SecureSync/Snapshot. Each definition below is a
- * mistake, which Scripts/check-models finds:
- *   UNDECLARED        a member forgets at a floor of its own computation, without a snapshot
- *   FUTURE            clocks above the floor's time are forgotten, too
- *   STAMPED_LOW       a stamp need not be above the writer's promise
- *   NO_PROMISE        the floor's time is the greatest stamp in the batches that all have
+ * Without a definition the rule is that of Sources/SecureSync/Snapshot/Declaration.swift. Each
+ * definition below is a mistake, which Scripts/check-models finds:
+ *   UNDECLARED        a member forgets at a stable point of its own computation, without a snapshot
+ *   FUTURE_FORGOTTEN  clocks above the stable point's time are forgotten, too
+ *   TIMESTAMPED_LOW   a timestamp need not be above the writer's lower bound
+ *   NO_LOWER_BOUND    the stable point's time is the greatest timestamp in its batches
  *   LATE_MERGED       batches of a closed log are merged when they come
  *   RETURN_MERGED     a member that returns sends its old edits as they are
  *   ENTRY_UNDECLARED  a new log is written before a snapshot names it
- * Two are too rare for the seconds that it has; FloorTests finds them in the code itself:
- *   CLOSED_AT_ONCE    a silent member is left out of the floor before all others know it
- *   ABOVE_FLOOR       a member forgets when it has the floor's batches, but not the snapshot's
+ * Two are too rare for the seconds that it has; StablePointTests finds them in the code itself:
+ *   CLOSED_AT_ONCE    an inactive member no longer holds back the stable point before all know it
+ *   ADOPTED_EARLY     a member forgets when it has the stable point's batches, not the snapshot's
  */
 
 #ifndef N
@@ -36,7 +37,7 @@
 #define SNAPS 3
 #endif
 #ifndef K
-#define K 4        /* greatest time of a stamp */
+#define K 4        /* greatest time of a timestamp */
 #endif
 
 #define NONE 0
@@ -44,21 +45,21 @@
 #define INSERT 2
 #define DELETE 3
 
-#define STAMP(time, who) ((time) * 4 + (who))
-#define TIME(stamp) ((stamp) / 4)
-#define FORGOTTEN(stamp, limit) (TIME(stamp) <= (limit) -> 0 : (stamp))
+#define TIMESTAMP(time, who) ((time) * 4 + (who))
+#define TIME(timestamp) ((timestamp) / 4)
+#define FORGOTTEN(timestamp, limit) (TIME(timestamp) <= (limit) -> 0 : (timestamp))
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 #define HAS(set, who) (((set) >> (who)) & 1)
 
-typedef Heads { byte log[N] };
+typedef Positions { byte log[N] };
 
 typedef Batch {
-    Heads heads;      /* what its writer had applied, its own log included */
-    byte knows;       /* the last snapshot that its writer had adopted */
-    byte promise;     /* all later stamps of this log are above it */
+    Positions positions; /* what its writer had applied, its own log included */
+    byte adopted;     /* the last snapshot that its writer had adopted */
+    byte lowerBound;  /* all later timestamps of this log are above it */
     byte kind;
-    byte stamp;
+    byte timestamp;
     byte life;        /* the row's life, as far as the writer still knew it */
     byte glife
 };
@@ -71,23 +72,23 @@ typedef Row {
 typedef Log { byte count; Batch batch[B + 1] };
 
 typedef Snapshot {
-    Heads heads;
-    Heads floor;
-    byte time;        /* the floor's: stamps up to it are forgotten */
-    byte members;     /* whose heads count: bits */
-    byte closing;     /* those of them that were silent: bits */
-    Heads closedIn;   /* the snapshot that first said so */
-    Heads entered;    /* the snapshot that a log begins with */
+    Positions positions;
+    Positions stable;
+    byte time;        /* the stable point's: timestamps up to it are forgotten */
+    byte members;     /* whose positions count: bits */
+    byte closing;     /* those of them that were inactive: bits */
+    Positions closedIn;   /* the snapshot that first said so */
+    Positions entered;    /* the snapshot that a log begins with */
     Row row
 };
 
 typedef Member {
-    Heads heads;
+    Positions positions;
     byte adopted;     /* snapshot */
-    byte promise;
+    byte lowerBound;
     bit unsent;       /* whether the last batch of its own is not in the store */
     bit gone;         /* whether it goes on in another log */
-    byte time;        /* its floor's: that of `adopted` */
+    byte time;        /* its stable point's: that of `adopted` */
     Row row
 };
 
@@ -109,7 +110,7 @@ inline forget(row_, limit) {
     row_.reg = FORGOTTEN(row_.reg, limit)
 }
 
-/* Whether member i has all that the heads name. */
+/* Whether member i has all that the positions name. */
 inline covers(mine, theirs, answer) {
     answer = 1;
     for (z : 0 .. N - 1) {
@@ -123,35 +124,36 @@ inline copy_row(to, from) {
 }
 
 /* Merges one change into member `who`'s row, and into the row with all clocks. */
-inline merge(who, kind_, stamp_, life_, glife_) {
+inline merge(who, kind_, timestamp_, life_, glife_) {
     x = FORGOTTEN(life_, members[who].time);
     if
     :: kind_ == UPDATE ->
         if
-        :: members[who].row.alive && members[who].row.life == x && stamp_ > members[who].row.reg ->
-            members[who].row.reg = stamp_; members[who].row.value = stamp_
+        :: (members[who].row.alive && members[who].row.life == x
+            && timestamp_ > members[who].row.reg) ->
+            members[who].row.reg = timestamp_; members[who].row.value = timestamp_
         :: else
         fi;
         if
         :: (members[who].row.galive && members[who].row.glife == glife_
-            && stamp_ > members[who].row.greg) ->
-            members[who].row.greg = stamp_
+            && timestamp_ > members[who].row.greg) ->
+            members[who].row.greg = timestamp_
         :: else
         fi
     :: kind_ == INSERT || kind_ == DELETE ->
         if
-        :: stamp_ > members[who].row.life ->
-            members[who].row.life = stamp_;
+        :: timestamp_ > members[who].row.life ->
+            members[who].row.life = timestamp_;
             members[who].row.alive = (kind_ == INSERT);
-            members[who].row.reg = (kind_ == INSERT -> stamp_ : 0);
-            members[who].row.value = (kind_ == INSERT -> stamp_ : 0)
+            members[who].row.reg = (kind_ == INSERT -> timestamp_ : 0);
+            members[who].row.value = (kind_ == INSERT -> timestamp_ : 0)
         :: else
         fi;
         if
-        :: stamp_ > members[who].row.glife ->
-            members[who].row.glife = stamp_;
+        :: timestamp_ > members[who].row.glife ->
+            members[who].row.glife = timestamp_;
             members[who].row.galive = (kind_ == INSERT);
-            members[who].row.greg = (kind_ == INSERT -> stamp_ : 0)
+            members[who].row.greg = (kind_ == INSERT -> timestamp_ : 0)
         :: else
         fi
     :: else
@@ -160,18 +162,18 @@ inline merge(who, kind_, stamp_, life_, glife_) {
 
 /* Member i edits its row or does not, and seals a batch, which it sends later. */
 inline seal() {
-    n = members[i].heads.log[i] + 1;
+    n = members[i].positions.log[i] + 1;
     if :: k = NONE
        :: members[i].row.alive -> k = UPDATE
        :: members[i].row.alive -> k = DELETE
        :: !members[i].row.alive -> k = INSERT
     fi;
-    /* Above the promise, and above what is overwritten. */
+    /* Above the lower bound, and above what is overwritten. */
     t = 0;
     if
     :: k != NONE ->
-#ifndef STAMPED_LOW
-        t = members[i].promise;
+#ifndef TIMESTAMPED_LOW
+        t = members[i].lowerBound;
 #endif
         t = MAX(t, TIME(members[i].row.life));
         t = MAX(t, TIME(members[i].row.reg));
@@ -184,8 +186,8 @@ inline seal() {
         logs[i].batch[n].kind = k;
         if
         :: k != NONE ->
-            s = STAMP(t, i);
-            logs[i].batch[n].stamp = s;
+            s = TIMESTAMP(t, i);
+            logs[i].batch[n].timestamp = s;
             logs[i].batch[n].life = members[i].row.life;
             logs[i].batch[n].glife = members[i].row.glife;
             /* What is written in knowledge of something wins over it. */
@@ -194,13 +196,13 @@ inline seal() {
             show_same(i)
         :: else
         fi;
-        t = members[i].promise;
+        t = members[i].lowerBound;
         do :: t < K -> t++ :: break od;
-        members[i].promise = t;
-        logs[i].batch[n].promise = t;
-        members[i].heads.log[i] = n;
-        for (m : 0 .. N - 1) { logs[i].batch[n].heads.log[m] = members[i].heads.log[m] }
-        logs[i].batch[n].knows = members[i].adopted;
+        members[i].lowerBound = t;
+        logs[i].batch[n].lowerBound = t;
+        members[i].positions.log[i] = n;
+        for (m : 0 .. N - 1) { logs[i].batch[n].positions.log[m] = members[i].positions.log[m] }
+        logs[i].batch[n].adopted = members[i].adopted;
         members[i].unsent = 1
     :: else
     fi
@@ -218,17 +220,18 @@ inline takes(answer) {
         answer = 0
     :: else ->
         if
-        :: n <= snaps[s].heads.log[k] -> skip
+        :: n <= snaps[s].positions.log[k] -> skip
         :: else ->
             /* Only what a member whose log is open had applied, while it could. */
             answer = 0;
             if
             :: HAS(snaps[s].members, k) ->
                 for (m : 0 .. N - 1) {
-                    y = members[i].heads.log[m] + 1;
+                    y = members[i].positions.log[m] + 1;
                     if
                     :: (m != k && m != i && HAS(snaps[s].members, m) && !HAS(snaps[s].closing, m)
-                        && y <= logs[m].count && logs[m].batch[y].heads.log[k] >= n) -> answer = 1
+                        && y <= logs[m].count && logs[m].batch[y].positions.log[k] >= n) ->
+                        answer = 1
                     :: else
                     fi
                 }
@@ -242,25 +245,25 @@ inline takes(answer) {
 #endif
 }
 
-/* Member i applies the next batch of log k, if all that the batch's writer knew is applied. */
+/* Member i applies the next batch of log k, if all that its writer had applied is applied. */
 inline pull() {
-    n = members[i].heads.log[k] + 1;
+    n = members[i].positions.log[k] + 1;
     takes(ok);
     ok2 = 1;
     for (m : 0 .. N - 1) {
         if
-        :: m != k && logs[k].batch[n].heads.log[m] > members[i].heads.log[m] -> ok2 = 0
+        :: m != k && logs[k].batch[n].positions.log[m] > members[i].positions.log[m] -> ok2 = 0
         :: else
         fi
     }
 #ifndef UNDECLARED
     /* A batch may speak of forgotten clocks, so its reader adopts first what its writer had. */
-    if :: logs[k].batch[n].knows > members[i].adopted -> ok2 = 0 :: else fi;
+    if :: logs[k].batch[n].adopted > members[i].adopted -> ok2 = 0 :: else fi;
 #endif
     if
     :: ok && ok2 ->
-        members[i].heads.log[k] = n;
-        merge(i, logs[k].batch[n].kind, logs[k].batch[n].stamp, logs[k].batch[n].life,
+        members[i].positions.log[k] = n;
+        merge(i, logs[k].batch[n].kind, logs[k].batch[n].timestamp, logs[k].batch[n].life,
             logs[k].batch[n].glife);
         show_same(i)
     :: else
@@ -269,18 +272,18 @@ inline pull() {
 
 inline adopt() {
     s = members[i].adopted + 1;
-#ifdef ABOVE_FLOOR
-    covers(members[i].heads, snaps[s].floor, ok);
+#ifdef ADOPTED_EARLY
+    covers(members[i].positions, snaps[s].stable, ok);
 #else
-    covers(members[i].heads, snaps[s].heads, ok);
+    covers(members[i].positions, snaps[s].positions, ok);
 #endif
     if
     :: ok ->
         members[i].adopted = s;
         members[i].time = snaps[s].time;
-#ifdef FUTURE
-        /* All that is in the floor's batches, whatever its stamp. */
-        covers(snaps[s].floor, members[i].heads, ok);
+#ifdef FUTURE_FORGOTTEN
+        /* All that is in the stable point's batches, whatever its timestamp. */
+        covers(snaps[s].stable, members[i].positions, ok);
         if :: ok -> forget(members[i].row, K) :: else fi;
 #endif
         forget(members[i].row, members[i].time);
@@ -289,25 +292,27 @@ inline adopt() {
     fi
 }
 
-/* The heads that member m has made known to member i, and the snapshot that it knew: in its last
- * batch that i has; for i itself, now; for whoever has sent nothing, those of its entry. */
-inline published(head, knows_) {
+/* The position in log k that member m has acknowledged to member i, and the snapshot that it had
+ * adopted: in its last batch that i has; for i itself, now; for whoever has sent nothing, those
+ * with which its log began. */
+inline published(position, adopted_) {
     if
-    :: m == i -> head = members[i].heads.log[k]; knows_ = members[i].adopted
+    :: m == i -> position = members[i].positions.log[k]; adopted_ = members[i].adopted
     :: else ->
-        n = members[i].heads.log[m];
+        n = members[i].positions.log[m];
         if
-        :: n > 0 -> head = logs[m].batch[n].heads.log[k]; knows_ = logs[m].batch[n].knows
+        :: n > 0 ->
+            position = logs[m].batch[n].positions.log[k]; adopted_ = logs[m].batch[n].adopted
         :: else ->
             n = snaps[last].entered.log[m];
-            head = snaps[n].heads.log[k]; knows_ = n
+            position = snaps[n].positions.log[k]; adopted_ = n
         fi
     fi
 }
 
-/* The floor of a new snapshot by i: per log, and the time. */
-inline compute_floor(s_) {
-    /* Who was silent leaves when all whose logs are open know that. */
+/* The stable point of a new snapshot by i: per log, and the time. */
+inline compute_stable_point(s_) {
+    /* Who was inactive leaves when all whose logs are open know that. */
     for (x : 0 .. N - 1) {
         if
         :: HAS(snaps[s_].closing, x) ->
@@ -331,33 +336,33 @@ inline compute_floor(s_) {
         fi
     }
     for (k : 0 .. N - 1) {
-        x = members[i].heads.log[k];
+        x = members[i].positions.log[k];
         for (m : 0 .. N - 1) {
             if
             :: HAS(snaps[s_].members, m) -> published(y, t); x = MIN(x, y)
             :: else
             fi
         }
-        snaps[s_].floor.log[k] = MAX(snaps[s_ - 1].floor.log[k], x)
+        snaps[s_].stable.log[k] = MAX(snaps[s_ - 1].stable.log[k], x)
     }
     x = K;
     for (k : 0 .. N - 1) {
-        n = snaps[s_].floor.log[k];
+        n = snaps[s_].stable.log[k];
         if
-        :: HAS(snaps[s_].members, k) || n < snaps[s_].heads.log[k] ->
-            /* A log from which nothing is known to all has promised what was forgotten at its entry. */
+        :: HAS(snaps[s_].members, k) || n < snaps[s_].positions.log[k] ->
+            /* A log from which nothing is known to all has the bound of when it began. */
             y = snaps[s_ - 1].time;
-            if :: n > 0 -> y = logs[k].batch[n].promise :: else fi;
+            if :: n > 0 -> y = logs[k].batch[n].lowerBound :: else fi;
             x = MIN(x, y)
         :: else
         fi
     }
-#ifdef NO_PROMISE
+#ifdef NO_LOWER_BOUND
     x = 0;
     for (k : 0 .. N - 1) {
         for (m : 1 .. B) {
             if
-            :: m <= snaps[s_].floor.log[k] -> x = MAX(x, TIME(logs[k].batch[m].stamp))
+            :: m <= snaps[s_].stable.log[k] -> x = MAX(x, TIME(logs[k].batch[m].timestamp))
             :: else
             fi
         }
@@ -373,7 +378,7 @@ inline begin_snapshot(s_) {
     for (m : 0 .. N - 1) {
         snaps[s_].closedIn.log[m] = snaps[s_ - 1].closedIn.log[m];
         snaps[s_].entered.log[m] = snaps[s_ - 1].entered.log[m];
-        snaps[s_].heads.log[m] = members[i].heads.log[m]
+        snaps[s_].positions.log[m] = members[i].positions.log[m]
     }
 }
 
@@ -381,8 +386,8 @@ inline begin_snapshot(s_) {
 inline snapshot() {
     s = last + 1;
     begin_snapshot(s);
-    compute_floor(s);
-    /* Some member may seem silent. */
+    compute_stable_point(s);
+    /* Some member may seem inactive. */
     if
     :: skip
     :: k = 0;
@@ -392,7 +397,7 @@ inline snapshot() {
             snaps[s].closing = snaps[s].closing | (1 << k);
             snaps[s].closedIn.log[k] = s;
 #ifdef CLOSED_AT_ONCE
-            compute_floor(s)
+            compute_stable_point(s)
 #endif
         :: else
         fi
@@ -405,7 +410,8 @@ inline snapshot() {
     show_same(i)
 }
 
-/* Joins the row of snapshot s into that of member `who`: what the floor covers is the snapshot's. */
+/* Joins the row of snapshot s into that of member `who`: what the stable point covers is the
+ * snapshot's. */
 inline load(who, s_) {
     members[who].time = snaps[s_].time;
     forget(members[who].row, members[who].time);
@@ -415,7 +421,8 @@ inline load(who, s_) {
         members[who].row.reg = snaps[s_].row.reg; members[who].row.value = snaps[s_].row.value
     :: snaps[s_].row.life == members[who].row.life ->
         if
-        :: !snaps[s_].row.alive || !members[who].row.alive || snaps[s_].row.reg >= members[who].row.reg ->
+        :: (!snaps[s_].row.alive || !members[who].row.alive
+            || snaps[s_].row.reg >= members[who].row.reg) ->
             members[who].row.alive = snaps[s_].row.alive;
             members[who].row.reg = snaps[s_].row.reg; members[who].row.value = snaps[s_].row.value
         :: else
@@ -424,7 +431,8 @@ inline load(who, s_) {
     fi;
     if
     :: snaps[s_].row.glife > members[who].row.glife ->
-        members[who].row.galive = snaps[s_].row.galive; members[who].row.glife = snaps[s_].row.glife;
+        members[who].row.galive = snaps[s_].row.galive;
+        members[who].row.glife = snaps[s_].row.glife;
         members[who].row.greg = snaps[s_].row.greg
     :: snaps[s_].row.glife == members[who].row.glife && members[who].row.galive ->
         members[who].row.greg = MAX(members[who].row.greg, snaps[s_].row.greg)
@@ -432,12 +440,13 @@ inline load(who, s_) {
     fi;
     members[who].adopted = s_;
     for (m : 0 .. N - 1) {
-        members[who].heads.log[m] = MAX(members[who].heads.log[m], snaps[s_].heads.log[m])
+        members[who].positions.log[m] =
+            MAX(members[who].positions.log[m], snaps[s_].positions.log[m])
     }
 }
 
 /* Member i, whose log is closed, goes on as k: from the last snapshot, with its edits that nobody
- * has accepted, if they are younger than the floor. The new log enters by a snapshot. */
+ * has accepted, if they are above the stable point's time. The new log enters by a snapshot. */
 inline return_as() {
     members[i].gone = 1;
     s = last;
@@ -449,15 +458,15 @@ inline return_as() {
 #endif
     members[k].adopted = s;
     members[k].time = snaps[s].time;
-    members[k].promise = snaps[s].time;
-    for (m : 0 .. N - 1) { members[k].heads.log[m] = snaps[s].heads.log[m] }
+    members[k].lowerBound = snaps[s].time;
+    for (m : 0 .. N - 1) { members[k].positions.log[m] = snaps[s].positions.log[m] }
 #ifndef ENTRY_UNDECLARED
     /* The same content; only the list of members is another. */
     y = i; i = k;
     s = last + 1;
     begin_snapshot(s);
     i = y;
-    for (m : 0 .. N - 1) { snaps[s].floor.log[m] = snaps[s - 1].floor.log[m] }
+    for (m : 0 .. N - 1) { snaps[s].stable.log[m] = snaps[s - 1].stable.log[m] }
     snaps[s].time = snaps[s - 1].time;
     snaps[s].members = snaps[s].members | (1 << k);
     snaps[s].entered.log[k] = s;
@@ -466,10 +475,10 @@ inline return_as() {
     members[k].adopted = s;
 #endif
     /* The last edit that nobody accepted, if there is one. */
-    n = members[i].heads.log[i];
+    n = members[i].positions.log[i];
     if
-    :: n > snaps[last].heads.log[i] && logs[i].batch[n].kind != NONE ->
-        t = logs[i].batch[n].stamp;
+    :: n > snaps[last].positions.log[i] && logs[i].batch[n].kind != NONE ->
+        t = logs[i].batch[n].timestamp;
         x = TIME(t);
         ok = (x > members[k].time);
 #ifdef RETURN_MERGED
@@ -478,21 +487,21 @@ inline return_as() {
         y = logs[i].batch[n].kind;
         if
         :: ok ->
-            t = STAMP(x, k);
+            t = TIMESTAMP(x, k);
             logs[k].batch[1].kind = y;
-            logs[k].batch[1].stamp = t;
-            /* An update is one of the row that the snapshot has; where there is none, it was deleted,
-             * and the edit is a conflict. */
+            logs[k].batch[1].timestamp = t;
+            /* An update is one of the row that the snapshot has; where there is none, it was
+             * deleted, and the edit is a conflict. */
             logs[k].batch[1].life = members[k].row.life;
             logs[k].batch[1].glife = members[k].row.glife;
             merge(k, y, t, members[k].row.life, members[k].row.glife);
-            x = members[k].promise;
+            x = members[k].lowerBound;
             do :: x < K -> x++ :: break od;
-            members[k].promise = x;
-            logs[k].batch[1].promise = members[k].promise;
-            members[k].heads.log[k] = 1;
-            for (m : 0 .. N - 1) { logs[k].batch[1].heads.log[m] = members[k].heads.log[m] }
-            logs[k].batch[1].knows = members[k].adopted;
+            members[k].lowerBound = x;
+            logs[k].batch[1].lowerBound = members[k].lowerBound;
+            members[k].positions.log[k] = 1;
+            for (m : 0 .. N - 1) { logs[k].batch[1].positions.log[m] = members[k].positions.log[m] }
+            logs[k].batch[1].adopted = members[k].adopted;
             members[k].unsent = 1
         :: else
         fi
@@ -523,18 +532,19 @@ active proctype world() {
         i = 0;
         do :: i < N - 1 -> i++ :: break od;
         if
-        :: WORKS(i) && !members[i].unsent && members[i].heads.log[i] < B -> seal()
+        :: WORKS(i) && !members[i].unsent && members[i].positions.log[i] < B -> seal()
         :: members[i].unsent && !members[i].gone ->
-            logs[i].count = members[i].heads.log[i]; members[i].unsent = 0
+            logs[i].count = members[i].positions.log[i]; members[i].unsent = 0
         :: WORKS(i) ->
             k = 0;
             do :: k < N - 1 -> k++ :: break od;
-            if :: k != i && members[i].heads.log[k] < logs[k].count -> pull() :: else fi
+            if :: k != i && members[i].positions.log[k] < logs[k].count -> pull() :: else fi
         :: WORKS(i) && members[i].adopted < last -> adopt()
-        :: WORKS(i) && members[i].adopted == last && last < SNAPS && !members[i].unsent -> snapshot()
+        :: (WORKS(i) && members[i].adopted == last && last < SNAPS
+            && !members[i].unsent) -> snapshot()
 #ifdef UNDECLARED
         :: WORKS(i) && members[i].adopted == last && last < SNAPS && !members[i].unsent ->
-            begin_snapshot(last + 1); compute_floor(last + 1);
+            begin_snapshot(last + 1); compute_stable_point(last + 1);
             members[i].time = snaps[last + 1].time;
             forget(members[i].row, members[i].time)
 #endif
