@@ -7,10 +7,7 @@ extension Inbox {
         guard var log = logs[member] else { return false }
         let next: LogReader.Transaction
         do {
-            if let last = keys.removed[member], !complete.contains(member) {
-                try await log.requireEnd(last)
-                complete.insert(member)
-            }
+            try await requireEnd(of: log)
             let found = try await log.readNext(limit: limits[member])
             logs[member] = log
             guard let found else { return false }
@@ -65,25 +62,28 @@ extension Inbox {
                 )
             }
         }
-        for position in transaction.positions where try await isTainted(position) {
+        if transaction.positions.contains(where: { isTainted($0, epoch: transaction.epoch) }) {
             tainted.insert(member)
             return false
         }
         var isReady = true
         for (position, (number, hash)) in zip(transaction.positions, applied) {
             if position.member == .none {
-                if let adopted, adopted.number == position.number,
-                    adopted.hash.prefix(BatchPosition.shortHashCount) != position.hash
-                {
+                if let hash, hash != position.hash {
+                    // Its writer starts over, from a snapshot that a removal names.
+                    if keys.leastSnapshot >= position.number {
+                        tainted.insert(member)
+                        return false
+                    }
                     throw SyncError.damaged(
                         transaction.name, "it has seen another snapshot than the store shows")
                 }
                 // Its timestamps are relative to that snapshot's stable point.
-                if position.number > lastSnapshot
-                    || snapshots.first.map({ $0 <= position.number }) ?? false
-                {
-                    isReady = false
-                }
+                let isAhead =
+                    adopts
+                    ? position.number > adopted?.number ?? 0
+                    : position.number > snapshots.first.map { $0 - 1 } ?? lastSnapshot
+                if isAhead { isReady = false }
                 continue
             }
             guard keys.mayWrite(position.member) else {
@@ -98,6 +98,12 @@ extension Inbox {
                 isReady = false
             } else if let hash, hash != position.hash.prefix(BatchPosition.shortHashCount) {
                 if position.member == keys.member { throw OtherCopy() }
+                if let log = logs[position.member] { try await requireEnd(of: log) }
+                // This file has those that count.
+                if complete.contains(position.member) {
+                    tainted.insert(member)
+                    return false
+                }
                 throw SyncError.damaged(
                     transaction.name, "it has seen another batch than the store shows")
             }
@@ -108,12 +114,15 @@ extension Inbox {
     /// Whether a batch's writer had applied something invalid because it did not know of a removal.
     ///
     /// The writer drops that, and writes again as another member.
-    private func isTainted(_ position: BatchPosition) async throws -> Bool {
-        guard position.member == .none else { return keys.isLate(position) }
-        guard position.number > adopted?.number ?? 0, position.number <= lastSnapshot else {
-            return false
-        }
-        let snapshots = SnapshotStore(store: store, keys: keys)
-        return try await snapshots.isLate(position)
+    private func isTainted(_ position: BatchPosition, epoch: UInt64) -> Bool {
+        position.member == .none
+            ? !keys.goesOn(position.asSnapshot, epoch: epoch) : keys.isLate(position)
+    }
+
+    /// Checks that what this file applies of a removed member's log is what counts.
+    private mutating func requireEnd(of log: LogReader) async throws {
+        guard let last = keys.removed[log.member], !complete.contains(log.member) else { return }
+        try await log.requireEnd(last)
+        complete.insert(log.member)
     }
 }

@@ -22,8 +22,17 @@ extension Inbox {
             }
         }
         for (position, acknowledgement) in found {
-            limits[position.member] = limit(of: position.member, declaration, acknowledgement)
-            guard logs[position.member] == nil else { continue }
+            // Batches that others applied without knowing of a removal do not count.
+            limits[position.member] =
+                keys.removed[position.member]?.number
+                ?? declaration.limit(
+                    of: position.member,
+                    named: max(acknowledgement, limits[position.member] ?? 0))
+            // Nothing of it is needed any more.
+            if position == keys.removed[position.member] { complete.insert(position.member) }
+            guard logs[position.member] == nil, !complete.contains(position.member) else {
+                continue
+            }
             logs[position.member] = LogReader(position, store, keys)
             try await listLog(position.member)
         }
@@ -58,19 +67,6 @@ extension Inbox {
                 guard lastSnapshot > last else { throw error }
             }
         }
-    }
-
-    /// The last batch of a log that counts; nil for an open log.
-    ///
-    /// If a log is closed for inactivity, batches that any member applied count for all.
-    private func limit(
-        of member: MemberID, _ declaration: Declaration, _ acknowledgement: UInt64
-    ) -> UInt64? {
-        // Batches that others applied without knowing of a removal do not count.
-        if let last = keys.removed[member] { return last.number }
-        if let closed = declaration.closed[member] { return closed }
-        guard declaration.logs[member]?.closing != nil else { return nil }
-        return max(declaration.positions[member, default: 0], acknowledgement, limits[member] ?? 0)
     }
 
     /// Checks whether another copy of this file continues its log.

@@ -11,6 +11,7 @@ extension Inbox {
         if adopts, listed.isEmpty {
             throw SyncError.storeHasForgotten(.snapshots, have: known, found: 0)
         }
+        lostSnapshot = listed.contains(known) ? nil : known
         snapshots = listed.filter { $0 > known }
         lastSnapshot = snapshots.last ?? adopted?.number ?? 0
         covered = adopted?.manifest.declaration.positions ?? [:]
@@ -53,9 +54,12 @@ extension Inbox {
         let declaration = next.manifest.declaration
         let name = SyncNames.snapshot(group: keys.group, number: number)
         if let adopted, found.previous != adopted.hash {
+            // The group continues from a snapshot that does not follow this file's.
+            if try await leads(next, to: { keys.isPinned($0.pin) }) { throw Stale() }
             throw SyncError.damaged(name, "it does not follow the snapshot before it")
         }
-        guard try await isFollowed(next) else {
+        // A former member may have replaced its own, unless a later one follows it.
+        guard try await leads(next, to: keys.countsAlone) else {
             snapshots.removeFirst()
             return true
         }
@@ -74,11 +78,8 @@ extension Inbox {
             {
                 throw Stale()
             }
-            for position in positions
-            where declaration.positions[position.member] == position.number {
-                guard next.manifest.logs[position.member]?.hash == position.hash else {
-                    throw SyncError.damaged(name, "it has seen another batch than the store shows")
-                }
+            guard try journal.hasBatches(of: next.manifest) else {
+                throw SyncError.damaged(name, "it has seen another batch than the store shows")
             }
             if let adopted = try journal.adopted(),
                 let objection = try journal.objection(to: next, after: adopted)
@@ -98,20 +99,19 @@ extension Inbox {
         return true
     }
 
-    /// Whether a snapshot counts.
-    ///
-    /// One signed by a removed member must be followed by one that counts without it, since the
-    /// removed member may have replaced it.
-    private func isFollowed(_ snapshot: AdoptedSnapshot) async throws -> Bool {
+    /// Whether a snapshot, or one that follows it, meets a condition.
+    private func leads(
+        _ snapshot: AdoptedSnapshot, to condition: (AdoptedSnapshot) -> Bool
+    ) async throws -> Bool {
+        let reader = SnapshotStore(store: store, keys: keys)
         var last = snapshot
         for number in snapshots.drop(while: { $0 <= snapshot.number }) {
-            if keys.countsAlone(last) { return true }
-            let reader = SnapshotStore(store: store, keys: keys)
+            if condition(last) { return true }
             guard let found = try await reader.read(number) else { continue }
             guard found.previous == last.hash else { return false }
             last = found.snapshot
         }
-        return keys.countsAlone(last)
+        return condition(last)
     }
 
     /// The batches in a snapshot were in the store before it, so missing ones are withheld.

@@ -20,6 +20,8 @@ struct Inbox {
     var adopted: AdoptedSnapshot?
     /// The numbers of later snapshots.
     var snapshots: [UInt64] = []
+    /// The number of a snapshot that was adopted, and that the store lacks.
+    var lostSnapshot: UInt64?
     /// The last number that the store has listed.
     var lastSnapshot: UInt64 = 0
     /// The positions in the store's newest snapshot.
@@ -39,6 +41,8 @@ struct Inbox {
         var rows = 0
         /// Why some logs are blocked; the others were applied.
         var failures: [SyncError] = []
+        /// Whether the store lacks the adopted snapshot, and has no later one that counts.
+        var lacksSnapshot = false
         /// Whether everything in the store that counts is applied.
         var isComplete = false
         /// Whether everything is applied except unreadable logs and changes that wait for them.
@@ -93,6 +97,7 @@ struct Inbox {
         outcome.isSettled =
             outcome.isComplete
             || !outcome.failures.isEmpty && outcome.failures.allSatisfy(\.isOfALog)
+        if let adopted, adopted.number == lostSnapshot { outcome.lacksSnapshot = true }
         if !adopts, outcome.failures.isEmpty, let adopted {
             // Pending changes are applied after all logs: they must not meet half a row.
             let needed = rest.compactMap(\.next).flatMap(\.positions).filter { $0.member == .none }
@@ -128,19 +133,26 @@ struct Inbox {
         }
     }
 
-    /// Checks that nothing applied here was written by a member after its removal, or replaces a
-    /// batch that counts.
-    private func requireNothingLate() async throws {
-        let removed = keys.removed
+    /// Checks that nothing applied here was written by a member after it left or was removed, or
+    /// replaces a batch that counts.
+    private mutating func requireNothingLate() async throws {
+        let removed = keys.removed.keys
         guard !removed.isEmpty else { return }
         let positions = try await database.read { db in
-            try removed.keys.map { try SyncJournal(db).position(of: $0) }
+            try removed.map { try SyncJournal(db).position(of: $0) }
         }
-        for position in positions {
-            guard let last = removed[position.member], position.number >= last.number,
-                position.number > 0
-            else { continue }
-            guard position == last else { throw Stale() }
+        for position in positions where keys.isLate(position) {
+            let (member, manifest) = (position.member, adopted?.manifest)
+            let contained = BatchPosition.beginning(of: member).reaching(manifest)
+            guard keys.isLate(contained), let adopted, try keys.counts(adopted) else {
+                throw Stale()
+            }
+            // A new start would find the same snapshot: the entry is wrong.
+            outcome.failures.append(
+                .damaged(
+                    SyncNames.log(group: keys.group, member: member),
+                    "it ends before what a snapshot contains; let an admin remove its member again")
+            )
         }
     }
 

@@ -133,29 +133,31 @@ struct LogReader {
 
     /// Checks that the log continues to the last batch of a removed member that counts.
     ///
-    /// The member may have replaced batches.
+    /// The member may have replaced batches, in the store or before this file applied them.
     ///
-    /// - Throws: ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
+    /// - Throws: `Inbox.Stale` if this file has applied others than those that count;
+    ///   ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
     ///   ``SyncError/newerFormat(_:)``; the store's errors.
     func requireEnd(_ last: BatchPosition) async throws {
         guard last.number > position.number else { return }
-        var hash = position.hash
-        for number in (position.number + 1)...last.number {
-            let place = listed.first { $0.number == number }
-            guard let place, case .batch(let bytes, let name) = try await log.read(place) else {
-                throw failure(naming: number)
+        guard end >= last.number else { throw failure(naming: end + 1) }
+        var hash = last.hash
+        for place in listed.reversed() where place.number <= last.number {
+            guard case .batch(let bytes, let name) = try await log.read(place) else {
+                throw failure(naming: place.number)
             }
-            let previous = try? BatchHeader(reading: bytes).previous
-            guard previous == hash else {
-                throw SyncError.damaged(name, "it does not follow the batch before it")
+            guard MembershipState.hash(of: bytes) == hash,
+                let header = try? BatchHeader(reading: bytes)
+            else {
+                throw SyncError.damaged(
+                    name, "it is not the batch that counted when its member was removed")
             }
-            hash = MembershipState.hash(of: bytes)
+            hash = header.previous
         }
-        guard hash == last.hash else {
-            throw SyncError.damaged(
-                log.name(last.number),
-                "it is not the batch that counted when its member was removed")
-        }
+        guard hash != position.hash else { return }
+        guard position.number == 0 || !log.keys.wasRemoved(member) else { throw Inbox.Stale() }
+        throw SyncError.damaged(
+            log.name(position.number + 1), "it does not follow the batch before it")
     }
 
     /// Why a batch that is known to exist cannot be read.

@@ -107,6 +107,22 @@ struct MemberLog: Sendable {
         return last + 1
     }
 
+    /// The last batch whose hash begins with what `applied` gives for its number, among those up to
+    /// `last`; 0 if there is none, or the store does not show it.
+    func lastCommon(
+        _ last: BatchPosition, applied: (UInt64) -> Data?
+    ) async throws -> UInt64 {
+        var (number, hash) = (last.number, last.hash)
+        while number > 0 {
+            if let applied = applied(number), hash.starts(with: applied) { return number }
+            guard case .batch(let bytes, _) = try await read(number),
+                MembershipState.hash(of: bytes) == hash
+            else { return 0 }
+            (number, hash) = (number - 1, try BatchHeader(reading: bytes).previous)
+        }
+        return 0
+    }
+
     func isSigned(_ bytes: Data, _ number: UInt64) -> Bool {
         guard let envelope = try? SealedEnvelope(reading: bytes, .batch) else { return false }
         return envelope.group == keys.group && envelope.member == member

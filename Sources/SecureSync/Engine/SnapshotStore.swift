@@ -83,23 +83,26 @@ struct SnapshotStore: Sendable {
         }
     }
 
-    /// Whether an adopted snapshot was written by a removed member, or by one that did not yet know
-    /// of the removal.
-    func isLate(_ adopted: BatchPosition) async throws -> Bool {
-        let name = SyncNames.snapshot(group: keys.group, number: adopted.number)
-        guard let bytes = try await store.read(name),
-            let object = try? SealedObject(reading: bytes, .snapshot),
-            object.hash.prefix(BatchPosition.shortHashCount) == adopted.hash
-        else { return false }
-        let pin = SnapshotPin(number: adopted.number, hash: object.hash)
-        return try !keys.mayDeclare(object.header.member, adopted.number)
-            || !keys.goesOn(pin, epoch: object.header.epoch)
+    /// The last snapshot whose hash begins with what `adopted` gives for its number, among those
+    /// that lead to the one of the last removal; 0 if there is none, or the store does not show it.
+    func lastCommon(_ adopted: (UInt64) -> Data?) async throws -> UInt64 {
+        guard var hash = keys.lastPin?.hash else { return .max }
+        for number in try await numbers(after: 0).reversed() where number <= keys.leastSnapshot {
+            if let adopted = adopted(number), hash.starts(with: adopted) { return number }
+            if let found = try await read(number), found.snapshot.hash == hash {
+                hash = found.previous
+            }
+        }
+        return 0
     }
 
     /// The last one that counts.
     func newest(of numbers: [UInt64]) async throws -> AdoptedSnapshot? {
         for number in numbers.reversed() {
-            if let found = try await read(number) { return found.snapshot }
+            // One by a former member counts if a later one follows it, which would be newer.
+            if let found = try await read(number), keys.countsAlone(found.snapshot) {
+                return found.snapshot
+            }
         }
         return nil
     }

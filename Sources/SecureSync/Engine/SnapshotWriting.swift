@@ -30,10 +30,14 @@ struct SnapshotWriting: Sendable {
 
     /// Writes a snapshot if one is due, and removes the objects that it replaces.
     ///
-    /// - Parameter send: Brings sealed batches into the store.
+    /// - Parameters:
+    ///   - isLost: Whether the store lacks the one before, so that a new member has none to load.
+    ///   - send: Brings sealed batches into the store.
     /// - Returns: Whether one was written.
     /// - Throws: The errors of the database and of the store; what `send` throws.
-    func runIfDue(sending send: () async throws -> Void) async throws -> Bool {
+    func runIfDue(
+        evenIfSmall isLost: Bool, sending send: () async throws -> Void
+    ) async throws -> Bool {
         let isDue = try await database.read { [policy] db in
             let journal = SyncJournal(db)
             // Its rows would not be the group's.
@@ -41,7 +45,7 @@ struct SnapshotWriting: Sendable {
                 return false
             }
             let size = try journal.size(after: adopted.manifest.declaration.positions)
-            return size.batches > policy.batches || size.bytes > policy.bytes
+            return isLost || size.batches > policy.batches || size.bytes > policy.bytes
         }
         guard isDue else { return false }
         try await removeDrafts()

@@ -87,25 +87,25 @@ extension SyncEngine {
     ) async throws -> (
         SyncJournal.Place, (own: AdoptedSnapshot?, newest: AdoptedSnapshot?), UInt64
     ) {
-        let (place, own) = try await database.read { db in
+        let (place, known) = try await database.read { db in
             (try SyncJournal(db).place(), try SyncJournal(db).adopted())
         }
         guard let place else { throw SyncError.notAMember }
+        // A removal may have made it invalid since.
+        let own = try known.flatMap { try snapshots.keys.counts($0) ? $0 : nil }
         let numbers = try await snapshots.numbers(after: own?.number ?? 0)
         let newest = try await snapshots.newest(of: numbers) ?? own
         return (place, (own, newest), numbers.last ?? own?.number ?? 0)
     }
 
     /// The snapshot from which the group continues after a removal: the adopted one, which this
-    /// file has checked; or the store's newest, if the adopted one is gone.
+    /// file has checked, even if the store does not show it; without one, the store's newest.
     func newestSnapshot(of group: SyncGroup) async throws -> AdoptedSnapshot? {
         var keys = try await group.keys()
         keys.isCurrent = true
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
-        guard let own = found.own, try await snapshots.read(own.number)?.snapshot.hash == own.hash
-        else { return found.newest }
-        return own
+        return found.own ?? found.newest
     }
 
     private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
@@ -185,6 +185,9 @@ extension SyncEngine {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
+        guard newest.number >= keys.leastSnapshot else {
+            throw SyncError.withheld(.snapshots, number: keys.leastSnapshot)
+        }
         if !keys.isReader {
             guard newest.manifest.declaration.isOpen(keys.member),
                 try await removeSent(newest, keys)

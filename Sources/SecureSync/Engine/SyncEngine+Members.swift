@@ -4,18 +4,19 @@ internal import SecureStoragePlatform
 
 // Lists and removes the group's members.
 extension SyncEngine {
-    /// The members, this one included.
+    /// The members, this one included, and former ones whose last writes this file lacks.
     ///
-    /// - Returns: The members in the chain as last read, in joining order.
+    /// - Returns: The members in the chain as last read, in joining order; then the former ones.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
-        let (heard, epochs, sent, confirmed) = try await database.read { db in
+        let (heard, epochs, sent, confirmed, unfinished) = try await database.read { db in
             let journal = SyncJournal(db)
             return (
                 try journal.lastHeard(), try journal.lastEpochs(),
-                try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own)
+                try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own),
+                try journal.unfinished(state)
             )
         }
         /// Whether a member wrote with a key more than a day after its replacement.
@@ -25,10 +26,11 @@ extension SyncEngine {
             return heard[member] ?? 0 > next + 86_400_000
         }
         var members: [SyncMember] = []
-        for member in state.active {
+        for member in state.active + unfinished {
             members.append(
                 SyncMember(
-                    member, origin: state.origin(of: member.id),
+                    member, isFormer: !state.isActive(member.id),
+                    origin: state.origin(of: member.id),
                     inviter: state.inviter(of: member.id),
                     name: try await group.name(of: member.id), isThisDevice: member.id == own,
                     missesNewKey: missesNewKey(member.id),
@@ -61,6 +63,9 @@ extension SyncEngine {
     /// It keeps everything that it has read. Revoke its access to the store as well. An unreadable
     /// log, its own or another, does not prevent the removal.
     ///
+    /// A former member (``SyncMember/isFormer``) can be removed again: then what this file has of
+    /// its writes counts, instead of what it said when it left.
+    ///
     /// Its file may have become other members: as a copy, as a restored backup, or through someone
     /// who holds the device. They are removed with it, unless kept. Devices that it invited stay;
     /// see ``SyncMember/addedBy``.
@@ -83,17 +88,30 @@ extension SyncEngine {
             let own = await group.member
             let others = Set(kept.map(\.memberID)).union([own])
             let gone = [member.memberID] + forks.filter { !others.contains($0) }
-            let newest = try await newestSnapshot(of: group)
-            let positions = try await database.read { db in
-                try gone.map { try SyncJournal(db).position(of: $0).reaching(newest?.manifest) }
-            }
             let before = Set(await group.state.removed.keys)
-            try await group.remove(
-                positions, snapshot: newest?.pin ?? .none, withForksExcept: others)
+            try await remove(gone, withForksExcept: others, from: group)
             return Set(await group.state.removed.keys).subtracting(before).union(gone)
         }
         return known.filter { gone.contains($0.memberID) }
             .sorted { first, _ in first.memberID == member.memberID }
+    }
+
+    /// Removes members; what this file has of their batches counts, and the group goes on from the
+    /// snapshot that it has adopted.
+    func remove(
+        _ gone: [MemberID], withForksExcept others: Set<MemberID>? = nil, from group: SyncGroup
+    ) async throws {
+        let former = Set(await group.state.removed.keys).intersection(gone)
+        try await untilCurrent {
+            let departures = await group.state.departures
+            let newest = try await newestSnapshot(of: group)
+            let positions = try await database.read { db in
+                try gone.map { try SyncJournal(db).position(of: $0).reaching(newest?.manifest) }
+            }
+            try await group.remove(
+                positions, snapshot: newest?.pin ?? .none, again: former,
+                withForksExcept: others, asOf: departures)
+        }
     }
 
     /// Gives all members a new key for later writes, and replaces this device's own keys.
@@ -130,12 +148,16 @@ extension SyncEngine {
     /// - Throws: ``SyncError/notAMember``; ``SyncError``.
     public func leave() async throws {
         do {
-            try await syncWhatCanBe()
-            try await inGroup { [self] group in
-                let own = await group.member
-                let position = try await database.read { try SyncJournal($0).position(of: own) }
-                let newest = try await newestSnapshot(of: group)
-                try await group.leave(position, snapshot: newest?.pin ?? .none)
+            try await untilCurrent {
+                try await syncWhatCanBe()
+                let departures = await (try currentGroup()).state.departures
+                try await inGroup { [self] group in
+                    let own = await group.member
+                    let position = try await database.read { try SyncJournal($0).position(of: own) }
+                    let newest = try await newestSnapshot(of: group)
+                    try await group.leave(
+                        position, snapshot: newest?.pin ?? .none, asOf: departures)
+                }
             }
         } catch SyncError.notAMember {
             guard try isMember else { throw SyncError.notAMember }
@@ -163,12 +185,28 @@ extension SyncEngine {
     }
 
     /// Sends and applies everything that can be read: the member to remove may have written
-    /// unreadable batches.
+    /// unreadable batches, or removed them from the store.
     private func syncWhatCanBe() async throws {
         do {
             _ = try await syncOnce()
-        } catch let error as SyncError where error.isOfALog || error.isWithheldKey {
+        } catch let error as SyncError where error.mayPass || error.isWithheldKey {
             // Shown in the status, and by the next sync.
+        }
+    }
+}
+
+extension SyncJournal {
+    /// The former members whose logs end elsewhere in this file than their last entry says, or
+    /// whose last snapshot is still to come.
+    fileprivate func unfinished(_ state: MembershipState) throws -> [ChainEntry.Member] {
+        let adopted = try adopted()
+        return try state.everyone.filter { member in
+            guard let last = state.removed[member.id], member.kind == .device,
+                member.role != .reader, adopted?.manifest.declaration.closed[member.id] == nil
+            else { return false }
+            let position = try position(of: member.id)
+            return position.number != last.number || position.number > 0 && position != last
+                || state.lastSnapshots[member.id]?.number ?? 0 > adopted?.number ?? 0
         }
     }
 }

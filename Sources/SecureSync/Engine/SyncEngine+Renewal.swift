@@ -23,9 +23,16 @@ extension SyncEngine {
         let new: MemberID
         if leaving {
             let newest = try await newestSnapshot(of: group)
-            new = try await group.fork(
-                after: try await lastUntainted(in: group, newest),
-                leaving: newest?.pin ?? SnapshotPin.none)
+            new = try await group.fork(after: try await lastUntainted(in: group, newest)) {
+                [self] in
+                try await untilCurrent {
+                    let departures = await group.state.departures
+                    let newest = try await newestSnapshot(of: group)
+                    try await group.leave(
+                        try await lastUntainted(in: group, newest), snapshot: newest?.pin ?? .none,
+                        asOf: departures)
+                }
+            }
         } else {
             new = try await group.fork(
                 after: try await database.read { try SyncJournal($0).sentPosition(of: old) })
@@ -42,6 +49,15 @@ extension SyncEngine {
         try await keepChain(of: group)
     }
 
+    /// Repeats `change` until nobody leaves the group or is removed while it looks up what counts.
+    func untilCurrent(_ change: () async throws -> Void) async throws {
+        for _ in 0..<100 {
+            do { return try await change() } catch is SyncGroup.Outdated {}
+        }
+        throw SyncError.store(
+            code: "busy", message: "members leave the group all the time", isTransient: true)
+    }
+
     /// This member's last batch in the store from before it applied anything invalid.
     private func lastUntainted(
         in group: SyncGroup, _ snapshot: AdoptedSnapshot?
@@ -51,6 +67,12 @@ extension SyncEngine {
             (try SyncJournal(db).adopted(), try SyncJournal(db).sentPosition(of: keys.member))
         }
         let first = try adopted.flatMap { try keys.counts($0) ? nil : $0.number } ?? .max
+        let common = try await lastCommon(keys)
+        let snapshots = SnapshotStore(store: store, keys: keys)
+        let known = try await database.read {
+            try SyncJournal($0).shortHashes(of: .none, upTo: keys.leastSnapshot)
+        }
+        let lastSnapshot = try await snapshots.lastCommon { known[$0] }
         var last = BatchPosition.beginning(of: keys.member)
         if let manifest = snapshot?.manifest, let log = manifest.logs[keys.member] {
             last.number = manifest.declaration.positions[keys.member, default: 0]
@@ -62,13 +84,38 @@ extension SyncEngine {
                 break
             }
             let (batch, body) = try LogReader.open(bytes, name, keys, after: nil)
-            let isTainted = body.positions.contains {
-                $0.member == .none ? $0.number >= first : keys.isLate($0)
+            let isTainted = body.positions.contains { position in
+                position.member == .none
+                    ? position.number >= first
+                        || position.number > lastSnapshot && position.number <= keys.leastSnapshot
+                        || !keys.goesOn(position.asSnapshot, epoch: batch.header.epoch)
+                    : keys.isLate(position) || position.number > common[position.member] ?? .max
             }
             if isTainted { break }
             last = BatchPosition(member: keys.member, number: last.number + 1, hash: batch.hash)
         }
         return last
+    }
+
+    /// For each removed member that has replaced batches, the last one applied here that is also
+    /// one of those that count; 0 if the store does not show that.
+    private func lastCommon(_ keys: GroupKeys) async throws -> VersionVector {
+        var common: VersionVector = [:]
+        for (member, last) in keys.removed {
+            let (applied, hashes) = try await database.read { db in
+                let journal = SyncJournal(db)
+                return (
+                    try journal.position(of: member),
+                    try journal.shortHashes(of: member, upTo: last.number)
+                )
+            }
+            guard applied.number > 0, applied != last else { continue }
+            let log = MemberLog(store: store, keys: keys, member: member)
+            common[member] = try await log.lastCommon(last) {
+                $0 == applied.number ? applied.hash : hashes[$0]
+            }
+        }
+        return common
     }
 }
 

@@ -98,9 +98,9 @@ extension SyncEngine {
     private func removeExpired(_ group: SyncGroup) async throws {
         let expired = await group.expired
         guard !expired.isEmpty, await group.isAdmin,
-            let newest = try await newestSnapshot(of: group)
+            try await newestSnapshot(of: group) != nil
         else { return }
-        try await group.remove(expired.map(BatchPosition.beginning), snapshot: newest.pin)
+        try await remove(expired, from: group)
     }
 
     /// This member's later writes are not for members that have left.
@@ -152,7 +152,7 @@ extension SyncEngine {
         if outcome.failures.allSatisfy(\.isOfALog) {
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: store, policy: policy)
-            let isWritten = try await writing.runIfDue {
+            let isWritten = try await writing.runIfDue(evenIfSmall: outcome.lacksSnapshot) {
                 try await send(outbox, keys, &report)
             }
             report.hasWrittenSnapshot = isWritten || report.hasWrittenSnapshot

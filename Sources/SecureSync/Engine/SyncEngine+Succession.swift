@@ -232,8 +232,7 @@ extension SyncEngine {
         let (before, state, own) = (await former.state, await group.state, await group.member)
         guard state.activeMember(own)?.role == .admin else { return }
         for member in before.removed.keys.sorted() where state.isActive(member) {
-            let newest = try await newestSnapshot(of: group)?.pin
-            try await group.remove([.beginning(of: member)], snapshot: newest ?? .none)
+            try await remove([member], from: group)
         }
         do {
             for member in before.devices where state.member(member.id) == nil {

@@ -28,6 +28,19 @@ extension SyncJournal {
                 Int64(snapshot.number), snapshot.writer.bytes, snapshot.hash,
                 snapshot.manifest.encoded().asData, Int64(snapshot.epoch),
             ])
+        // Other members' batches name the snapshot like a batch of no member.
+        try db.executeUpdate(
+            """
+            INSERT OR REPLACE INTO securestorage_sync_log
+              (member, number, hash, time, lower_bound) VALUES (?, ?, ?, 0, 0)
+            """,
+            values: [
+                MemberID.none.bytes, Int64(snapshot.number),
+                snapshot.hash.prefix(BatchPosition.shortHashCount),
+            ])
+        try db.executeUpdate(
+            "DELETE FROM securestorage_sync_log WHERE member = ? AND number < ?",
+            values: [MemberID.none.bytes, Int64(snapshot.number) - 100])
         // Times before the stable point no longer matter.
         for (member, number) in snapshot.manifest.declaration.stablePoint.positions {
             try db.executeUpdate(
@@ -61,6 +74,20 @@ extension SyncJournal {
             for (other, number) in log.published {
                 try setAcknowledgement(by: member, of: other, number)
             }
+        }
+    }
+
+    /// Whether this file has applied a snapshot's last batch of each log, as far as it has read the
+    /// log and still knows the batch.
+    func hasBatches(of manifest: SnapshotManifest) throws -> Bool {
+        try positions().allSatisfy { position in
+            guard let number = manifest.declaration.positions[position.member],
+                let hash = manifest.logs[position.member]?.hash
+            else { return true }
+            let own =
+                number == position.number
+                ? position.hash : try shortHash(of: position.member, number)
+            return own.map { hash.starts(with: $0) } ?? true
         }
     }
 

@@ -73,6 +73,11 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let isQuantumSafe: Bool
     /// The name of the device, which the store does not see; empty for an invitation.
     public let name: String
+    /// Whether it left or was removed, and this file lacks some of its last writes.
+    ///
+    /// Usually the next sync applies them. Otherwise the store does not show them, or they never
+    /// existed: an admin can remove the member again.
+    public let isFormer: Bool
     /// Whether it is this file.
     public let isThisDevice: Bool
     /// When it sealed its last batch applied here, by its own clock; nil before the first.
@@ -90,11 +95,13 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let missesNewKey: Bool
 
     init(
-        _ member: ChainEntry.Member, origin: MembershipState.Origin?, inviter: MemberID?,
+        _ member: ChainEntry.Member, isFormer: Bool, origin: MembershipState.Origin?,
+        inviter: MemberID?,
         name: String, isThisDevice: Bool, missesNewKey: Bool, lastHeard: Date?,
         unconfirmedBatches: Int?
     ) {
         memberID = member.id
+        self.isFormer = isFormer
         kind = Kind(member.kind)
         role = Role(member.role)
         isQuantumSafe = member.keys[.xWing] != nil

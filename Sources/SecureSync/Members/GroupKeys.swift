@@ -50,9 +50,17 @@ package struct GroupKeys: Sendable {
     /// The last batch that counts of each removed member.
     package var removed: [MemberID: BatchPosition] { state.removed }
 
-    /// Whether a batch is invalid because its member was already removed.
+    /// Whether a batch is invalid because its member was already removed, or replaces the last one
+    /// that counts.
     func isLate(_ position: BatchPosition) -> Bool {
-        state.removed[position.member].map { $0.number < position.number } ?? false
+        guard position.number > 0, let last = state.removed[position.member] else { return false }
+        return position.number == last.number
+            ? !last.hash.starts(with: position.hash) : position.number > last.number
+    }
+
+    /// Whether a member was removed by another one, which decided what of its writes counts.
+    func wasRemoved(_ member: MemberID) -> Bool {
+        state.removed[member] != nil && !state.left.contains(member)
     }
 
     /// The last entry of the chain, which this member's next batches and manifests name.
@@ -72,16 +80,31 @@ package struct GroupKeys: Sendable {
 
     /// Whether a manifest, for each removal, is the one from which the group continues, or a later
     /// one under a key that the removed member does not have.
+    ///
+    /// - Parameters:
+    ///   - snapshot: Its number, and its hash or the first bytes of it.
+    ///   - epoch: That of the key that seals it, or that seals a batch whose writer had adopted it.
+    /// - Returns: Whether it is.
     package func goesOn(_ snapshot: SnapshotPin, epoch: UInt64) -> Bool {
         state.pins.allSatisfy { pin in
             snapshot.number == pin.snapshot.number
-                ? snapshot.hash == pin.snapshot.hash
+                ? pin.snapshot.hash.starts(with: snapshot.hash)
                 : snapshot.number < pin.snapshot.number || epoch >= pin.epoch
         }
     }
 
-    /// The newest snapshot that an entry of the chain names; 0 if none does.
-    var leastSnapshot: UInt64 { state.pins.map(\.snapshot.number).max() ?? 0 }
+    /// The snapshot from which the group continues after the last removal; nil if there was none.
+    ///
+    /// A later one that an earlier removal names no longer counts: its key is from before this one.
+    var lastPin: SnapshotPin? { state.pins.last?.snapshot }
+
+    /// The number of the ``lastPin``, or 0.
+    var leastSnapshot: UInt64 { lastPin?.number ?? 0 }
+
+    /// Whether the entry by which its writer went names a snapshot, or another removal does.
+    func isNamed(_ snapshot: SnapshotPin, by writer: MemberID) -> Bool {
+        state.lastSnapshots[writer] == snapshot || isPinned(snapshot)
+    }
 
     /// Whether the group continues from this snapshot after a removal.
     func isPinned(_ snapshot: SnapshotPin) -> Bool {

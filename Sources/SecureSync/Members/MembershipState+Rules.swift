@@ -23,16 +23,19 @@ extension MembershipState {
             try add(member, own, by: author, entry, isFork: true)
         case .remove(let positions, let keys, let snapshot):
             let gone = Set(positions.map(\.member))
+            // Of a former member, too: it chose where its log ends when it left.
             guard !positions.isEmpty, gone.count == positions.count, !gone.contains(author.id),
-                gone.allSatisfy(isActive)
-            else { throw Refusal("it removes one that is no other member") }
+                gone.allSatisfy({ isActive($0) || removed[$0] != nil })
+            else { throw Refusal("it removes one that was no other member") }
             depart(positions, snapshot)
+            left.subtract(gone)
             try rotate(keys, by: author, entry)
             if snapshot.number > 0 { pins.append(Pin(snapshot: snapshot, epoch: epoch)) }
         case .rotate(let keys): try rotate(keys, by: author, entry)
         case .leave(let position, let snapshot):
             guard position.member == author.id else { throw Refusal("a member only leaves itself") }
             depart([position], snapshot)
+            left.insert(author.id)
             guard active.isEmpty || active.contains(where: { $0.role == .admin }) else {
                 throw Refusal("the last admin stays while others do; invite another one first")
             }
@@ -148,6 +151,7 @@ extension MembershipState {
     }
 
     private mutating func depart(_ positions: [BatchPosition], _ snapshot: SnapshotPin) {
+        departures += 1
         let gone = Set(positions.map(\.member))
         let remaining = Set(active(without: gone).map(\.id))
         let all = active.map(\.id)

@@ -37,11 +37,15 @@ package struct MembershipState: Equatable, Sendable {
     var renewals: [MemberID: UInt64] = [:]
     /// The members that left or were removed, and the last batch of each that counts.
     package internal(set) var removed: [MemberID: BatchPosition] = [:]
+    /// Those of them that left by themselves: what they said makes no adopted snapshot invalid.
+    var left: Set<MemberID> = []
     /// The newest snapshot when each of them left: a member's later snapshots do not count.
     package internal(set) var lastSnapshots: [MemberID: SnapshotPin] = [:]
     /// The snapshots from which the group continues after removals, with the first epoch of later
     /// ones.
     package internal(set) var pins: [Pin] = []
+    /// The number of entries by which members left or were removed.
+    package internal(set) var departures = 0
     /// Invitations that are used up, or whose maker was removed.
     var spent: Set<MemberID> = []
     package internal(set) var epoch: UInt64 = 0

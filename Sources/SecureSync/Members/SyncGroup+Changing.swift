@@ -79,15 +79,20 @@ extension SyncGroup {
     /// - Parameters:
     ///   - positions: The last batch of each that counts.
     ///   - snapshot: The newest one.
+    ///   - former: Those that are former members already, and are removed again.
     ///   - kept: Unless nil, all other forks of the members go with them, also those that come
     ///     while this call looks for a place in the chain; nothing that they wrote counts.
-    /// - Throws: ``SyncError``; the errors of the key store.
+    ///   - departures: Unless nil, how many the chain had when the rest was looked up.
+    /// - Throws: `Outdated` if another member left or was removed since; ``SyncError``; the errors
+    ///   of the key store.
     package func remove(
         _ positions: [BatchPosition], snapshot: SnapshotPin = .none,
-        withForksExcept kept: Set<MemberID>? = nil
+        again former: Set<MemberID> = [], withForksExcept kept: Set<MemberID>? = nil,
+        asOf departures: Int? = nil
     ) async throws {
         try await refresh()
         try await append { group in
+            try group.requireNoDeparture(since: departures)
             var positions = positions
             if let kept {
                 let known = kept.union(positions.map(\.member)).union([group.member])
@@ -96,6 +101,7 @@ extension SyncGroup {
             }
             positions = positions.filter {
                 group.state.member($0.member) == nil || group.state.isActive($0.member)
+                    || former.contains($0.member)
             }
             guard !positions.isEmpty else { return nil }
             return .remove(
@@ -147,21 +153,36 @@ extension SyncGroup {
         }
     }
 
+    /// After a departure, other batches and snapshots count.
+    private func requireNoDeparture(since departures: Int?) throws {
+        guard state.departures == departures ?? state.departures else { throw Outdated() }
+    }
+
+    /// A member left or was removed since a position and a snapshot were looked up.
+    struct Outdated: Error {}
+
     /// Ends this device's membership; its batches count up to `position`.
-    package func leave(_ position: BatchPosition, snapshot: SnapshotPin = .none) async throws {
+    ///
+    /// - Throws: `Outdated` if the chain has more than so many departures; ``SyncError``.
+    package func leave(
+        _ position: BatchPosition, snapshot: SnapshotPin = .none, asOf departures: Int? = nil
+    ) async throws {
         try await refresh()
-        try await append { _ in .leave(position, snapshot: snapshot) }
+        try await append { group in
+            try group.requireNoDeparture(since: departures)
+            return .leave(position, snapshot: snapshot)
+        }
     }
 
     /// Adds the member that this file becomes, after the batch of its log.
     ///
     /// - Parameters:
     ///   - position: The last batch that the file sent.
-    ///   - snapshot: The newest snapshot, if the former member leaves; otherwise nil.
+    ///   - leave: Makes the former member leave, in the chain as it is then.
     /// - Returns: The new member.
     /// - Throws: ``SyncError``; the errors of the key store.
     package func fork(
-        after position: BatchPosition, leaving snapshot: SnapshotPin? = nil
+        after position: BatchPosition, leaving leave: @Sendable () async throws -> Void = {}
     ) async throws -> MemberID {
         try await refresh()
         let keys = MemberKeys.random()
@@ -176,7 +197,7 @@ extension SyncGroup {
                 try group.ownKeys(for: device.id, device.keys, role, by: group.ownRecord()),
                 after: position)
         }
-        if let snapshot { try await append { _ in .leave(position, snapshot: snapshot) } }
+        try await leave()
         (member, memberKeys) = (keys.id, keys)
         return keys.id
     }

@@ -19,6 +19,9 @@ package struct BatchPosition: Hashable, Sendable {
         self.hash = hash
     }
 
+    /// The snapshot that its writer had adopted; of a position of no member.
+    var asSnapshot: SnapshotPin { SnapshotPin(number: number, hash: hash) }
+
     /// Before the first batch of a log.
     package static func beginning(of member: MemberID) -> BatchPosition {
         BatchPosition(member: member, number: 0, hash: Data(count: 32))

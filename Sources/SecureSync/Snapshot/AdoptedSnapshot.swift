@@ -15,16 +15,17 @@ struct AdoptedSnapshot: Equatable, Sendable {
 }
 
 extension GroupKeys {
-    /// Whether an adopted snapshot still counts.
+    /// Whether an adopted snapshot still counts: no removal has made it invalid.
     ///
     /// - Throws: `Outdated`.
     func counts(_ snapshot: AdoptedSnapshot) throws -> Bool {
-        try mayDeclare(snapshot.writer, snapshot.number)
+        let mayDeclare = try mayDeclare(snapshot.writer, snapshot.number)
+        return (mayDeclare || !wasRemoved(snapshot.writer))
             && goesOn(snapshot.pin, epoch: snapshot.epoch)
     }
 
     /// Whether a snapshot counts on its own, not just because a later one follows it.
     func countsAlone(_ snapshot: AdoptedSnapshot) -> Bool {
-        removed[snapshot.writer] == nil || isPinned(snapshot.pin)
+        removed[snapshot.writer] == nil || isNamed(snapshot.pin, by: snapshot.writer)
     }
 }

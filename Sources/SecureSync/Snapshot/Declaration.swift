@@ -155,52 +155,18 @@ extension Declaration {
         positions.cover(self.positions)
     }
 
-    /// Whether a batch counts for a member that has adopted this declaration.
+    /// The last batch of a log that counts for a member that has adopted this declaration; nil for
+    /// an open log.
     ///
     /// - Parameters:
-    ///   - number: The batch's.
     ///   - member: The log's member.
     ///   - named: The greatest number of that log in the positions of any batch that is next in an
     ///     *open* log; 0 if there is none. Others applied it while they could, so all members do.
-    /// - Returns: `.unknown` if a later snapshot has to be read first.
-    package func verdict(on number: UInt64, of member: MemberID, named: UInt64 = 0) -> Verdict {
-        if let log = logs[member] {
-            guard log.closing != nil else { return .counts }
-            return number <= max(positions[member, default: 0], named) ? .counts : .invalid
-        }
-        guard let last = closed[member] else { return .unknown }
-        return number <= last ? .counts : .invalid
-    }
-
-    package enum Verdict: Hashable, Sendable { case counts, invalid, unknown }
-
-    /// Decides what a returning member does if this declaration is the newest.
-    ///
-    /// - Parameters:
-    ///   - member: The returning member.
-    ///   - positions: The positions that it has applied.
-    ///   - isAvailable: Whether the store still has a batch.
-    /// - Returns: The decision.
-    package func returning(
-        _ member: MemberID, positions: VersionVector, isAvailable: (MemberID, UInt64) -> Bool
-    ) -> Return {
-        guard isOpen(member) else { return .fork }
-        let isComplete = self.positions.allSatisfy { log, last in
-            let next = positions[log, default: 0] + 1
-            return next > last || isAvailable(log, next)
-        }
-        return isComplete ? .readOn : .load
-    }
-
-    package enum Return: Hashable, Sendable {
-        /// All later batches are available.
-        case readOn
-        /// Merge the snapshot's rows into the file's, then continue reading; the log stays open,
-        /// and all of its edits count.
-        case load
-        /// The log is closed. Load the snapshot, start a new log, and send there those of its edits
-        /// that did not count and that ``Declaration/standing(_:rowIsThere:)`` keeps.
-        case fork
+    /// - Returns: The number; nil also for a log that the declaration does not know.
+    package func limit(of member: MemberID, named: UInt64 = 0) -> UInt64? {
+        if let last = closed[member] { return last }
+        guard logs[member]?.closing != nil else { return nil }
+        return max(positions[member, default: 0], named)
     }
 
     /// Returns an edit of a closed log that did not count as it applies in the new log; nil if it

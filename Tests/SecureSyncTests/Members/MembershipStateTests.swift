@@ -307,7 +307,7 @@ struct MembershipStateTests {
         ) throws -> String? {
             try chain.refusal(.remove([TestChain.position(member)], epoch), by: author)
         }
-        let other = "it removes one that is no other member"
+        let other = "it removes one that was no other member"
         let epoch = chain.epoch(without: [phone.id])
         try check(removing(phone.id, epoch, by: phone), equals: other)
         try check(removing(.random(), epoch, by: laptop), equals: other)
@@ -338,7 +338,21 @@ struct MembershipStateTests {
         }
 
         try chain.append(.remove([TestChain.position(phone.id)], epoch), by: laptop)
-        try check(removing(phone.id, chain.epoch(), by: laptop), equals: other)
+        try check(
+            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
+    }
+
+    @Test func `a former member can be removed again, and its log ends elsewhere then`() throws {
+        var chain = try TestChain()
+        let (phone, laptop) = (try chain.add(), try chain.add())
+        try chain.append(.leave(TestChain.position(phone.id, 7)), by: phone)
+        let snapshot = SnapshotPin(number: 3, hash: Data(repeating: 1, count: 32))
+        let again = ChainEntry.Action.remove(
+            [TestChain.position(phone.id, 5)], chain.epoch(), snapshot: snapshot)
+        try chain.append(again, by: laptop)
+        check(chain.state.removed[phone.id], equals: TestChain.position(phone.id, 5))
+        check(chain.state.lastSnapshots[phone.id], equals: snapshot)
+        check(chain.state.departures, equals: 2)
         try check(
             chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
     }

@@ -91,6 +91,20 @@ class Chain:
         known = self.members.get(member)
         return known is not None and known.kind == DEVICE and known.role != READER
 
+    def counts(self, number, digest, epoch):
+        """Whether, for each removal, a manifest is the one that it names, or a later one under a key since then."""
+        return all(number < n or (h.startswith(digest) if number == n else epoch >= least) for n, h, least in self.pins)
+
+    def is_named(self, writer, number, digest):
+        """Whether an entry by which a member went names the manifest, or its writer is still a member."""
+        return (writer not in self.removed or self.last_snapshots[writer] == (number, digest)
+                or any((n, h) == (number, digest) for n, h, _ in self.pins))
+
+    def is_late(self, member, number, digest):
+        """Whether a batch is after the last one of a former member that counts, or another one in its place."""
+        last, its_hash = self.removed.get(member, (number + 1, b""))
+        return number > last or (number == last and not its_hash.startswith(digest))
+
     # Objects
 
     def follow(self, data):
@@ -163,8 +177,8 @@ class Chain:
         elif action == REMOVE:
             positions, keys, snapshot = fields
             gone = {position[0] for position in positions}
-            require(positions and len(gone) == len(positions) and author not in gone and all(map(self.is_active, gone)),
-                    "it removes other members")
+            require(positions and len(gone) == len(positions) and author not in gone
+                    and all(self.is_active(m) or m in self.removed for m in gone), "it removes other members")
             self._depart(positions, snapshot)
             self._take(keys, by)
             if snapshot[0] > 0:
@@ -229,7 +243,7 @@ class Chain:
                 if member.id not in gone:
                     self.spent.add(member.id)
         for member, number, digest in positions:
-            self.removed[member], self.last_snapshots[member] = (number, digest), snapshot[0]
+            self.removed[member], self.last_snapshots[member] = (number, digest), tuple(snapshot)
 
     def _take(self, keys, author, first=None):
         number, commitment, for_admins, for_others, secret, nodes, before, previous = keys

@@ -117,22 +117,30 @@ class Member:
     # Snapshots
 
     def manifests(self):
-        """Those that count, in their order: (number, hash, manifest)."""
+        """Those that count, in their order: (number, hash, hash before, manifest)."""
+        found, following = list(self._manifests()), None
+        counting = []
+        for number, digest, previous, manifest, writer in reversed(found):
+            if self.chain.is_named(writer, number, digest) or following == digest:
+                counting.append((number, digest, previous, manifest))
+                following = previous
+        return counting[::-1]
+
+    def _manifests(self):
         for number in self.store.numbers(self.name("s/")):
             data = self.store.read(self.name(f"s/{digits(number)}"))
             if data is None or len(data) <= Header.SIZE + 64:
                 continue
             writer = data[20:36]
-            if not self.chain.may_write(writer) or number > self.chain.last_snapshots.get(writer, number):
+            if not self.chain.may_write(writer) or number > self.chain.last_snapshots.get(writer, (number,))[0]:
                 continue
             if not is_signed_for(data, b"SSS", self.group, writer, number, self.chain.members[writer].keys[ED25519]):
                 continue
             digest, epoch = sha256(data), Header.decoded(data).epoch
-            if any(number == n and digest != h or number > n and epoch < least
-                   for n, h, least in self.chain.pins):
+            if not self.chain.counts(number, digest, epoch):
                 continue
             _, content = open_object(data, self.epochs, self.chain)
-            yield number, digest, Header.decoded(data).previous, Manifest.decoded(number, content)
+            yield number, digest, Header.decoded(data).previous, Manifest.decoded(number, content), writer
 
     def adopt(self, manifest, digest):
         self.adopted, self.adopted_hash = manifest, digest
@@ -160,7 +168,8 @@ class Member:
     def enter(self):
         """Loads the newest snapshot, reads the logs, and lets its own log begin."""
         while True:
-            number, digest, _, manifest = list(self.manifests())[-1]
+            number, digest, _, manifest = self.manifests()[-1]
+            require(number >= max([0] + [n for n, _, _ in self.chain.pins[-1:]]), "the removal's snapshot is not there")
             self.rows, self.positions = {}, {}
             for member, log in manifest.logs.items():
                 self.positions[member] = (log.position, log.hash)
@@ -210,15 +219,19 @@ class Member:
             header, content = open_object(data, self.epochs, self.chain)
             require(header.previous == digest, "it does not follow the batch before it")
             digest = sha256(data)
-            batches.append((number, digest, Body.decoded(content)))
+            if self.chain.is_late(member, number, digest):
+                return None
+            batches.append((number, digest, Body.decoded(content), header.epoch))
             if batches[-1][2].last:
                 return batches
         return None
 
-    def is_ready(self, positions):
+    def is_ready(self, positions, epoch):
         for member, number, digest in positions:
+            if self.chain.is_late(member, number, digest):
+                return False
             if member == NOBODY:
-                if number > self.adopted.number:
+                if number > self.adopted.number or not self.chain.counts(number, digest, epoch):
                     return False
             else:
                 require(self.chain.may_write(member), "it has seen a batch of no writer")
@@ -249,9 +262,9 @@ class Member:
             for member in sorted(set(self.adopted.logs) - {self.keys.member}):
                 while self.chain.may_write(member):
                     batches = self.next_transaction(member)
-                    if not batches or not self.is_ready(batches[0][2].positions):
+                    if not batches or not self.is_ready(batches[0][2].positions, batches[0][3]):
                         break
-                    for number, digest, body in batches:
+                    for number, digest, body, _ in batches:
                         require(body.time <= self.now() + LONGEST_AHEAD, "its clock is ahead")
                         for change in body.changes:
                             given = [r.timestamp for r in change.column_groups] or [change.timestamp]
@@ -281,7 +294,7 @@ class Member:
 
     def join_newest(self):
         """Joins the rows of the newest snapshot with its own, if batches or snapshots are gone that it lacks."""
-        number, digest, _, manifest = list(self.manifests())[-1]
+        number, digest, _, manifest = self.manifests()[-1]
         missing = [member for member, log in manifest.logs.items()
                    if self.position(member)[0] < log.position and self.batch(member, self.position(member)[0] + 1) is None]
         if number <= self.adopted.number or not (missing or self.lacks_snapshots()):

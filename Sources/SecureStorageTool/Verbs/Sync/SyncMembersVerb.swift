@@ -32,6 +32,7 @@ struct SyncMembersVerb: SyncVerb {
         let name: String
         let kind: String
         let role: String
+        let isFormer: Bool
         let isThisDevice: Bool
         let addedBy: String?
         let addedAt: String
@@ -43,6 +44,7 @@ struct SyncMembersVerb: SyncVerb {
 
         init(_ member: SyncMember) {
             (id, name, isThisDevice) = (member.id, member.name, member.isThisDevice)
+            isFormer = member.isFormer
             (kind, role) = ("\(member.kind)", "\(member.role)")
             (addedBy, forkOf) = (member.addedBy, member.forkOf)
             addedAt = PointInTime.textInUTC(member.addedAt)
@@ -61,7 +63,8 @@ struct SyncMembersVerb: SyncVerb {
         for member in members {
             try table.write([
                 .text(member.isThisDevice ? "\(member.name) (this one)" : member.name),
-                .text("\(member.kind)"), .text("\(member.role)"),
+                .text(member.isFormer ? "former \(member.kind)" : "\(member.kind)"),
+                .text("\(member.role)"),
                 .text(origin(of: member, among: members)),
                 .text(heard(member)), .text(member.id),
             ])

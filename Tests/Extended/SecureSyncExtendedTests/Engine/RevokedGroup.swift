@@ -14,8 +14,12 @@ struct RevokedGroup {
     let cleo: WorldDevice
     let ruth: WorldDevice
 
-    init() async throws {
-        let devices = try await WorldDevice.group(["anna", "cleo", "ruth"], in: objects)
+    /// With `keepsObjects`, batches in a snapshot stay in the store for a week.
+    init(keepsObjects: Bool = false) async throws {
+        var policy = WorldDevice.policy
+        if keepsObjects { policy.retention = SnapshotPolicy().retention }
+        let devices = try await WorldDevice.group(
+            ["anna", "cleo", "ruth"], in: objects, policy: policy)
         (anna, cleo, ruth) = (devices[0], devices[1], devices[2])
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
     }
@@ -88,5 +92,45 @@ extension InRevokedGroup {
         let log = SyncNames.log(group: keys.group, member: keys.member)
         let name = try require(objects.names.last { $0.hasPrefix(log) })
         return (name, try SealedBatch(reading: try require(objects.read(name))))
+    }
+
+    /// A snapshot by Ruth that follows the newest one, as a member may make it, or not.
+    func sendSnapshot(
+        by known: GroupKeys? = nil, _ change: (inout SnapshotManifest) -> Void = { _ in }
+    ) async throws -> String {
+        let keys = if let known { known } else { try await keys(of: ruth) }
+        let last = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
+        let newest = try SealedObject(reading: try require(objects.read(last)), .snapshot)
+        let number = newest.header.number
+        var manifest = try SnapshotManifest(
+            decoding: newest.open(key: keys.key(ofEpoch: newest.header.epoch)), number: number)
+        manifest.declaration.number += 1
+        change(&manifest)
+        let next = try SealedObject.seal(
+            manifest.encoded(),
+            BatchHeader(
+                .snapshot, group: keys.group, member: keys.member, number: number + 1,
+                epoch: keys.currentEpoch, previous: newest.hash, chain: keys.position),
+            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+        let name = SyncNames.snapshot(group: keys.group, number: number + 1)
+        check(objects.create(name, next.bytes))
+        return name
+    }
+
+    /// Creates the next entry of the chain.
+    func append(_ action: ChainEntry.Action, by device: WorldDevice) async throws {
+        let id = try await AdversaryGroup.id(of: device)
+        let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
+        var state = MembershipState()
+        for name in chain { try state.follow(try require(objects.read(name))) }
+        let entry = ChainEntry(
+            group: state.group, number: state.count + 1, previous: state.last, author: id, time: 1,
+            action: action)
+        let keys = try MemberKeys(
+            named: MemberKeys.name(state.group, id), in: device.keyStore)
+        check(
+            objects.create(
+                SyncNames.chainEntry(group: state.group, number: entry.number),
+                try entry.signed(by: keys)))
     }
 }

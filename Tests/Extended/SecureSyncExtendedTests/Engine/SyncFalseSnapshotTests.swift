@@ -35,27 +35,6 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         ).bytes
     }
 
-    /// A snapshot by Ruth that follows the newest one, as a member may make it, or not.
-    private func sendSnapshot(_ change: (inout SnapshotManifest) -> Void) async throws -> String {
-        let keys = try await keys(of: ruth)
-        let last = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
-        let newest = try SealedObject(reading: try require(objects.read(last)), .snapshot)
-        let number = newest.header.number
-        var manifest = try SnapshotManifest(
-            decoding: newest.open(key: keys.key(ofEpoch: newest.header.epoch)), number: number)
-        manifest.declaration.number += 1
-        change(&manifest)
-        let next = try SealedObject.seal(
-            manifest.encoded(),
-            BatchHeader(
-                .snapshot, group: keys.group, member: keys.member, number: number + 1,
-                epoch: keys.currentEpoch, previous: newest.hash, chain: keys.position),
-            key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
-        let name = SyncNames.snapshot(group: keys.group, number: number + 1)
-        check(objects.create(name, next.bytes))
-        return name
-    }
-
     private enum Poison: CaseIterable {
         case stablePointTime, lowerPositions, higherPositions, closesOthers, opensAnother,
             forgetsLog

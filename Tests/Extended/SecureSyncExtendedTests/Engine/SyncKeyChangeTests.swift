@@ -15,23 +15,6 @@ struct SyncKeyChangeTests: InRevokedGroup {
 
     init() async throws { group = try await RevokedGroup() }
 
-    /// Creates the next entry of the chain.
-    private func append(_ action: ChainEntry.Action, by device: WorldDevice) async throws {
-        let id = try await AdversaryGroup.id(of: device)
-        let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
-        var state = MembershipState()
-        for name in chain { try state.follow(try require(objects.read(name))) }
-        let entry = ChainEntry(
-            group: state.group, number: state.count + 1, previous: state.last, author: id, time: 1,
-            action: action)
-        let keys = try MemberKeys(
-            named: MemberKeys.name(state.group, id), in: device.keyStore)
-        check(
-            objects.create(
-                SyncNames.chainEntry(group: state.group, number: entry.number),
-                try entry.signed(by: keys)))
-    }
-
     /// A key for all, which only one of them can open.
     private func keyOnly(
         for device: WorldDevice, _ isCommitted: Bool

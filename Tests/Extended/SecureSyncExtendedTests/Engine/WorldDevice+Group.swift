@@ -11,9 +11,9 @@ extension WorldDevice {
 
     /// Devices of a group: the first has made it, and the others have joined it.
     static func group(
-        _ names: [String], in objects: WorldObjects
+        _ names: [String], in objects: WorldObjects, policy: SnapshotPolicy = WorldDevice.policy
     ) async throws -> [WorldDevice] {
-        let devices = try names.map { try WorldDevice($0, objects) }
+        let devices = try names.map { try WorldDevice($0, objects, policy: policy) }
         try await devices[0].engine.createGroup(deviceName: devices[0].name)
         for device in devices.dropFirst() { try await device.join(devices[0]) }
         return devices

@@ -180,9 +180,10 @@ struct StablePointWorld: Hashable {
                     guard next < sent[log, default: 0] else { return 0 }
                     return logs[log]?[Int(next)].published.positions[other] ?? 0
                 }
-            let verdict = declaration(index).verdict(
-                on: number, of: other, named: named.max() ?? 0)
-            guard verdict == .counts else { return false }
+            let known = declaration(index)
+            guard known.logs[other] != nil || known.closed[other] != nil,
+                number <= known.limit(of: other, named: named.max() ?? 0) ?? .max
+            else { return false }
         }
         var needed = batch.published.positions
         needed[other] = 0
