@@ -16,7 +16,7 @@ struct SalvagedVirtualTable {
     /// Returns nil for a text that is not `CREATE VIRTUAL TABLE … USING …`.
     init?(_ entry: SalvagedSchema.Entry) {
         guard entry.type == "table", entry.rootPage == 0,
-            let statement = VirtualTableText(entry.sql).virtualTable
+            let statement = VirtualTableText(entry.sql)
         else { return nil }
         self.entry = entry
         module = statement.module.lowercased()
@@ -78,7 +78,8 @@ struct SalvagedVirtualTable {
             let given = parts[0].lowercased()
             // FTS5 resolves an abbreviated name to the first option that begins with it.
             let meant = module == "fts5" ? fts5Options.first { $0.hasPrefix(given) } : given
-            return meant == name ? VirtualTableText.unquoted(parts[1]) : nil
+            guard meant == name else { return nil }
+            return SQLWord.first(1, of: parts[1]).first?.unquoted ?? ""
         }.first
     }
 

@@ -20,9 +20,9 @@ extension SQLText {
         let values = [folded(expanded.utf8)] + blobTexts(in: expanded).map { folded($0.utf8) }
         var result: [UInt8] = []
         var rest = Array(message.utf8)[...]
-        while let start = rest.firstIndex(where: isInWord) {
+        while let start = rest.firstIndex(where: SQLTokens.isInWord) {
             result += rest[..<start]
-            let word = rest[start...].prefix(while: isInWord)
+            let word = rest[start...].prefix(while: SQLTokens.isInWord)
             let isHidden = comesFromValue(folded(word), values, known)
             result += isHidden ? Array("…".utf8) : Array(word)
             rest = rest[word.endIndex...]
@@ -65,18 +65,7 @@ extension SQLText {
     }
 
     private static func words(of text: [UInt8]) -> [ArraySlice<UInt8>] {
-        text.split { !isInWord($0) }
-    }
-
-    /// Returns whether a byte is part of a word: as in SQLite's names, every non-ASCII byte is a
-    /// letter.
-    private static func isInWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
-            true
-        default: false
-        }
+        text.split { !SQLTokens.isInWord($0) }
     }
 
     /// Returns the texts as which the blobs in `expanded` can be read.

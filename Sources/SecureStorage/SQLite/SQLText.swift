@@ -33,62 +33,14 @@ enum SQLText {
     /// part.
     static func firstStatement(of sql: String) -> String {
         guard !holdsKey(sql) else { return sql }
-        let bytes = Array(sql.utf8)
-        var position = 0
-        func skip(past end: String) {
-            let end = Array(end.utf8)
-            while position < bytes.count, !bytes[position...].starts(with: end) { position += 1 }
-            position += end.count
-        }
-        while position < bytes.count {
-            let rest = bytes[position...]
-            position += 1
-            switch rest.first.map({ Unicode.Scalar($0) }) {
-            case ";": return String(decoding: bytes[..<position], as: UTF8.self)
-            case "'": skip(past: "'")
-            case "\"": skip(past: "\"")
-            case "`": skip(past: "`")
-            case "[": skip(past: "]")
-            case "-" where rest.starts(with: "--".utf8): skip(past: "\n")
-            case "/" where rest.starts(with: "/*".utf8): skip(past: "*/")
-            default: break
-            }
-        }
-        return sql
+        let end = SQLWord.all(in: sql).first { $0.text == ";" }?.end
+        return end.map { String(decoding: sql.utf8.prefix($0), as: UTF8.self) } ?? sql
     }
 
     /// Returns `message` with everything in quotes or brackets replaced.
     static func withoutQuotations(_ message: String) -> String {
         message.replacingOccurrences(
             of: #"'[\s\S]*'|"[\s\S]*"|\[[\s\S]*\]"#, with: "…", options: .regularExpression)
-    }
-
-    /// Whether `text`, up to its NUL, holds only blanks, byte-order marks, semicolons and comments.
-    ///
-    /// Parsed here instead of prepared: some pragmas act while they are prepared.
-    static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
-        func byte(_ character: Unicode.Scalar) -> CChar { CChar(character.value) }
-        var text = text
-        while text[0] != 0 {
-            switch text[0] {
-            case byte(" "), byte(";"), 0x09...0x0d:
-                text += 1
-            // A byte-order mark is a blank to SQLite.
-            case CChar(bitPattern: 0xef)
-            where text[1] == CChar(bitPattern: 0xbb) && text[2] == CChar(bitPattern: 0xbf):
-                text += 3
-            case byte("-") where text[1] == byte("-"):
-                while text[0] != 0, text[0] != byte("\n") { text += 1 }
-            case byte("/") where text[1] == byte("*"):
-                text += 2
-                while text[0] != 0, text[0] != byte("*") || text[1] != byte("/") { text += 1 }
-                // An unclosed comment reaches to the end, as in SQLite.
-                if text[0] != 0 { text += 2 }
-            default:
-                return false
-            }
-        }
-        return true
     }
 
     /// Returns `name` as a quoted identifier: safe for any text but NUL, which no identifier can
@@ -135,22 +87,14 @@ extension SQLText {
 
     /// Returns the file that `sql` attaches; nil when `sql` is not an ATTACH.
     static func attachedFile(in sql: String) -> AttachedFile? {
-        let blank = #"(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)"#
-        let options: NSString.CompareOptions = [.regularExpression, .caseInsensitive]
-        guard
-            let start = sql.range(
-                of: "^(?:\(blank)|;)*attach\\b(?:\(blank)*database\\b)?\(blank)*", options: options)
-        else { return nil }
-        let rest = sql[start.upperBound...]
+        var words = SQLWord.first(4, of: sql)[...]
+        guard words.popFirst()?.keyword == "ATTACH" else { return nil }
+        if words.first?.keyword == "DATABASE" { words.removeFirst() }
         // Only a single literal: part of an expression might not be a path.
-        guard
-            let literal = rest.range(
-                of: #"^('(?:[^']|'')*'|"(?:[^"]|"")*")(?=\s+as\b)"#, options: options),
-            let quote = rest.first
+        guard let file = words.popFirst(), words.first?.keyword == "AS",
+            file.kind == .text || file.text.hasPrefix("\"")
         else { return AttachedFile(path: nil) }
-        let quoted = rest[literal].dropFirst().dropLast()
-        return AttachedFile(
-            path: quoted.replacingOccurrences(of: "\(quote)\(quote)", with: "\(quote)"))
+        return AttachedFile(path: file.unquoted)
     }
 
     /// Returns whether a statement, or one of its names or texts, mentions REPLACE.

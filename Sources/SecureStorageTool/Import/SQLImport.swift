@@ -93,7 +93,7 @@ struct SQLImport {
         let isWriting =
             words == ["INSERT", "INTO"]
             && ["sqlite_schema(", "sqlite_master("].contains(where: target.contains)
-        guard isWriting || words == ["PRAGMA", "WRITABLE"] else { return }
+        guard isWriting || words == ["PRAGMA", "WRITABLE_SCHEMA"] else { return }
         throw Failure(
             "the script writes a virtual table into the schema, which is not allowed",
             hint:

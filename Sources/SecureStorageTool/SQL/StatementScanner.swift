@@ -1,3 +1,5 @@
+internal import SecureStorage
+
 /// Finds the ends of SQL statements byte by byte, like
 /// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html): at a semicolon outside quotes,
 /// comments and the body of a trigger.
@@ -91,7 +93,7 @@ struct StatementScanner {
             take(.other)
             place = .plain
         case .word:
-            if Self.isInWord(byte) {
+            if SQLTokens.isInWord(byte) {
                 // Longer than any relevant word.
                 if word.count < 16 { word.append(byte) }
                 // Only at the beginning of a word; inside a word it is part of it.
@@ -146,7 +148,7 @@ struct StatementScanner {
             place = .quoted(UInt8(ascii: "]"))
         case UInt8(ascii: "-"): place = .dash
         case UInt8(ascii: "/"): place = .slash
-        case _ where Self.isInWord(byte):
+        case _ where SQLTokens.isInWord(byte):
             word = [byte]
             place = .word
         default: take(.other)
@@ -173,15 +175,6 @@ struct StatementScanner {
 
     /// Discards the state and starts with a new statement.
     mutating func reset() { self = StatementScanner() }
-
-    private static func isInWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
-            true
-        default: false
-        }
-    }
 }
 
 /// U+FEFF in UTF-8, which SQLite treats as whitespace before and between words.
@@ -189,30 +182,5 @@ private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
 /// Returns the first words of a statement in upper case.
 func leadingWords(_ sql: String, _ count: Int) -> [String] {
-    var words: [String] = []
-    var rest = Substring(sql).utf8
-    while words.count < count, let first = rest.first {
-        if rest.starts(with: "--".utf8) {
-            rest = rest.drop { $0 != 0x0a }
-        } else if rest.starts(with: byteOrderMark) {
-            rest = rest.dropFirst(byteOrderMark.count)
-        } else if rest.starts(with: "/*".utf8) {
-            rest = rest.dropFirst(2)
-            while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
-            rest = rest.dropFirst(2)
-        } else if first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z") {
-            let word = rest.prefix {
-                $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z")
-            }
-            words.append(String(Substring(word)).uppercased())
-            rest = rest[word.endIndex...]
-        } else if first <= 0x20 || first == UInt8(ascii: ";") {
-            rest = rest.dropFirst()
-        } else if rest.starts(with: byteOrderMark) {
-            rest = rest.dropFirst(byteOrderMark.count)
-        } else {
-            break
-        }
-    }
-    return words
+    Array(SQLWord.first(count, of: sql).map(\.keyword).prefix { !$0.isEmpty })
 }

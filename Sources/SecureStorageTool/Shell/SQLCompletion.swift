@@ -180,47 +180,18 @@ struct SQLScan {
 
     private struct Token {
         var text: String
+        /// The text without quotes.
+        var name: String
         var isWord: Bool
         var isAtEnd = false
-
-        /// The text without quotes.
-        var name: String {
-            guard text.count > 1, let first = text.first, "\"`[".contains(first) else {
-                return text
-            }
-            return String(text.dropFirst().dropLast())
-                .replacing("\(first)\(first)", with: "\(first)")
-        }
     }
 
     private static func tokens(_ sql: String) -> [Token] {
-        var tokens: [Token] = []
-        var rest = sql[...]
-        while let first = rest.first {
-            let length: Int
-            if rest.hasPrefix("--") {
-                rest = rest.drop { $0 != "\n" }
-                continue
-            } else if rest.hasPrefix("/*") {
-                rest = rest.range(of: "*/").map { rest[$0.upperBound...] } ?? ""
-                continue
-            } else if first.isWhitespace {
-                rest = rest.dropFirst()
-                continue
-            } else if EditedText.isInWord(first) {
-                length = rest.prefix { EditedText.isInWord($0) }.count
-            } else if "'\"`[".contains(first) {
-                let end: Character = first == "[" ? "]" : first
-                length = min(rest.dropFirst().prefix { $0 != end }.count + 2, rest.count)
-            } else {
-                length = 1
-            }
-            let text = String(rest.prefix(length))
-            rest = rest.dropFirst(length)
-            tokens.append(
-                Token(
-                    text: text, isWord: EditedText.isInWord(first), isAtEnd: rest.isEmpty))
+        SQLWord.all(in: sql).map { word in
+            Token(
+                text: word.text, name: word.unquoted,
+                isWord: word.kind == .word || word.kind == .number,
+                isAtEnd: word.end == sql.utf8.count)
         }
-        return tokens
     }
 }

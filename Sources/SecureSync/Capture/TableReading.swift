@@ -107,17 +107,16 @@ struct TableReading {
             throw refusal("it has no PRIMARY KEY, by which members could name a row; declare one")
         }
 
-        let sql = SQLWords(
-            try db.string(
-                forQuery:
-                    "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
-                values: [table]) ?? "")
-        guard !sql.contains("AUTOINCREMENT") else {
+        let sql = try db.string(
+            forQuery: "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
+            values: [table])
+        let words = SQLWord.all(in: sql ?? "").map(\.keyword)
+        guard !words.contains("AUTOINCREMENT") else {
             throw refusal(
                 "its key is AUTOINCREMENT, which each member counts by itself; use a random key")
         }
         mayRefuseRows =
-            try entry.isStrict || sql.contains("CHECK") || columns.contains(where: \.isGenerated)
+            try entry.isStrict || words.contains("CHECK") || columns.contains(where: \.isGenerated)
             || Self.hasExpressions(table, in: db)
 
         let indexes = try Self.indexes(of: table, in: db)

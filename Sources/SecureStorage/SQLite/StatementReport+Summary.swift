@@ -106,29 +106,18 @@ struct QuerySummary {
         words.append(word)
     }
 
-    /// Names, quoted names and single characters.
     private struct Tokens {
-        private let text: Substring.UTF8View
-        private var position: Substring.UTF8View.Index
-        private(set) var peek: String?
+        private var words: ArraySlice<SQLWord>
+        var peek: String? { words.first?.text }
 
-        init(_ sql: String) {
-            text = Substring(sql).utf8
-            position = text.startIndex
-            peek = read()
-        }
+        init(_ sql: String) { words = SQLWord.all(in: sql)[...] }
 
-        mutating func next() -> String? {
-            defer { peek = read() }
-            return peek
-        }
+        mutating func next() -> String? { words.popFirst()?.text }
 
         /// Returns the next token if it is a name; otherwise it stays.
         mutating func nextName() -> String? {
-            guard let first = peek?.utf8.first,
-                Self.isInWord(first)
-                    || [UInt8(ascii: "\""), 0x60, UInt8(ascii: "[")].contains(first),
-                peek?.uppercased() != "SELECT"
+            guard let word = words.first, [.word, .quotedName].contains(word.kind),
+                word.keyword != "SELECT"
             else { return nil }
             return next()
         }
@@ -142,51 +131,6 @@ struct QuerySummary {
             _ = ahead.next()
             self = ahead
             return true
-        }
-
-        private mutating func read() -> String? {
-            while position < text.endIndex, text[position] == UInt8(ascii: " ") { advance() }
-            guard position < text.endIndex else { return nil }
-            let start = position
-            let first = text[start]
-            advance()
-            switch first {
-            case UInt8(ascii: "\""), 0x60: skipQuoted(first)
-            case UInt8(ascii: "["):
-                skip { $0 != UInt8(ascii: "]") }
-                advance()
-            case _ where Self.isInWord(first): skip(while: Self.isInWord)
-            default: break
-            }
-            return String(Substring(text[start..<position]))
-        }
-
-        private mutating func advance() {
-            if position < text.endIndex { position = text.index(after: position) }
-        }
-
-        private mutating func skip(while isIncluded: (UInt8) -> Bool) {
-            while position < text.endIndex, isIncluded(text[position]) { advance() }
-        }
-
-        /// A quote that is doubled does not end the name.
-        private mutating func skipQuoted(_ quote: UInt8) {
-            while position < text.endIndex {
-                skip { $0 != quote }
-                advance()
-                guard position < text.endIndex, text[position] == quote else { return }
-                advance()
-            }
-        }
-
-        private static func isInWord(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"),
-                0x80...:
-                true
-            default: false
-            }
         }
     }
 }
