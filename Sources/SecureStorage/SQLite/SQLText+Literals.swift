@@ -53,14 +53,14 @@ private struct LiteralFreeText {
     mutating func write(_ token: SQLTokens.Token) -> Bool {
         switch token.kind {
         case .blank, .comment: needsBlank = true
-        case .text, .blob, .number: write("?")
-        case .quotedName where hidesWords: write("?")
+        case .text, .blob, .number: write("?".utf8)
+        case .quotedName where hidesWords: write("?".utf8)
         case .word: writeWord(token.range)
         case .quotedName, .parameter, .other: write(bytes[token.range])
         }
         guard isPragma, token.isByte("=") || token.isByte("(") else { return true }
-        write("?")
-        if token.isByte("(") { write(")") }
+        write("?".utf8)
+        if token.isByte("(") { write(")".utf8) }
         return false
     }
 
@@ -73,11 +73,7 @@ private struct LiteralFreeText {
             hidesWords = Self.hidingWords.contains(word)
         }
         guard hidesWords, !Self.keptWords.contains(word) else { return write(bytes[range]) }
-        write("?")
-    }
-
-    private mutating func write(_ text: StaticString) {
-        text.withUTF8Buffer { write($0) }
+        write("?".utf8)
     }
 
     private mutating func write(_ bytes: some Sequence<UInt8>) {

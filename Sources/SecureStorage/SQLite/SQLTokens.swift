@@ -90,7 +90,7 @@ package struct SQLTokens: Sequence, IteratorProtocol {
             skip(while: Self.isInWord)
             return .parameter
         case "0"..."9",
-            "." where second.map(Self.isDigit) ?? false:
+            "." where (0x30...0x39).contains(second ?? 0):
             skipNumber(from: first)
             return .number
         case _ where Self.isInWord(first):
@@ -137,8 +137,6 @@ package struct SQLTokens: Sequence, IteratorProtocol {
             position += 1
         }
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
     package static func isInWord(_ byte: UInt8) -> Bool {
         switch byte {

@@ -122,7 +122,8 @@ extension Inbox {
     /// Checks that what this file applies of a removed member's log is what counts.
     private mutating func requireEnd(of log: LogReader) async throws {
         guard let last = keys.removed[log.member], !complete.contains(log.member) else { return }
-        try await log.requireEnd(last)
+        let contained = adopted?.manifest.declaration.positions[log.member] ?? 0
+        try await log.requireEnd(last, contained: contained)
         complete.insert(log.member)
     }
 }

@@ -28,8 +28,12 @@ extension Inbox {
                 ?? declaration.limit(
                     of: position.member,
                     named: max(acknowledgement, limits[position.member] ?? 0))
-            // Nothing of it is needed any more.
-            if position == keys.removed[position.member] { complete.insert(position.member) }
+            if position == keys.removed[position.member] {
+                // Nothing of it is needed any more.
+                complete.insert(position.member)
+            } else if keys.wasRemoved(position.member), position.number > 0 {
+                unverified.insert(position.member)
+            }
             guard logs[position.member] == nil, !complete.contains(position.member) else {
                 continue
             }

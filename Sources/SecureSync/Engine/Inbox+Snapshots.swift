@@ -21,7 +21,9 @@ extension Inbox {
         // Its signer was removed earlier, and this file did not know.
         guard try keys.counts(adopted) else { throw Stale() }
         // Logs began with snapshots that are gone.
-        if let first = snapshots.first, first > adopted.number + 1 { throw NeedsSnapshot() }
+        if newest != nil, let first = snapshots.first, first > adopted.number + 1 {
+            throw NeedsSnapshot()
+        }
     }
 
     /// Adopts the next snapshot's stable point, if everything that the snapshot contains is applied
@@ -78,9 +80,7 @@ extension Inbox {
             {
                 throw Stale()
             }
-            guard try journal.hasBatches(of: next.manifest) else {
-                throw SyncError.damaged(name, "it has seen another batch than the store shows")
-            }
+            try journal.requireBatches(of: next.manifest, name)
             if let adopted = try journal.adopted(),
                 let objection = try journal.objection(to: next, after: adopted)
             {

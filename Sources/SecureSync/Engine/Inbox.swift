@@ -12,6 +12,8 @@ struct Inbox {
     var logs: [MemberID: LogReader] = [:]
     /// The removed members whose logs end where the chain says.
     var complete: Set<MemberID> = []
+    /// Removed members of which this file has batches, but not the last.
+    var unverified: Set<MemberID> = []
     /// Members whose next transaction depends on something invalid: see ``isTainted(_:)``.
     var tainted: Set<MemberID> = []
     /// The last batch that counts of each ended log, according to the batches applied so far.
@@ -20,7 +22,7 @@ struct Inbox {
     var adopted: AdoptedSnapshot?
     /// The numbers of later snapshots.
     var snapshots: [UInt64] = []
-    /// The number of a snapshot that was adopted, and that the store lacks.
+    /// The adopted snapshot's number, if the store lacks it.
     var lostSnapshot: UInt64?
     /// The last number that the store has listed.
     var lastSnapshot: UInt64 = 0
@@ -43,6 +45,8 @@ struct Inbox {
         var failures: [SyncError] = []
         /// Whether the store lacks the adopted snapshot, and has no later one that counts.
         var lacksSnapshot = false
+        /// Whether what this file has of each removed member's batches is what counts.
+        var hasRightBatches = true
         /// Whether everything in the store that counts is applied.
         var isComplete = false
         /// Whether everything is applied except unreadable logs and changes that wait for them.
@@ -98,6 +102,7 @@ struct Inbox {
             outcome.isComplete
             || !outcome.failures.isEmpty && outcome.failures.allSatisfy(\.isOfALog)
         if let adopted, adopted.number == lostSnapshot { outcome.lacksSnapshot = true }
+        outcome.hasRightBatches = unverified.isSubset(of: complete)
         if !adopts, outcome.failures.isEmpty, let adopted {
             // Pending changes are applied after all logs: they must not meet half a row.
             let needed = rest.compactMap(\.next).flatMap(\.positions).filter { $0.member == .none }

@@ -28,7 +28,7 @@ struct LogReader {
         var batches: [Batch]
         /// The object of its last batch.
         var name: String
-        /// The epoch whose key sealed the last batch.
+        /// The epoch whose key sealed the first batch, which has the positions.
         var epoch: UInt64
     }
 
@@ -87,7 +87,7 @@ struct LogReader {
     mutating func readNext(limit: UInt64? = nil) async throws -> Transaction? {
         if let next { return next.position.number <= limit ?? .max ? next : nil }
         var assembly = TransactionAssembly()
-        var (previous, batches) = (position, [Batch]())
+        var (previous, batches, epoch) = (position, [Batch](), UInt64?.none)
         for (index, place) in listed.enumerated() {
             guard place.number <= limit ?? .max else { return nil }
             let (bytes, name): (Data, String)
@@ -108,13 +108,13 @@ struct LogReader {
             batches.append(
                 Batch(
                     position: previous, time: body.time, lowerBound: body.lowerBound,
-                    size: bytes.count)
-            )
+                    size: bytes.count))
+            epoch = epoch ?? batch.header.epoch
             if let whole = try Self.reading(name, { try assembly.add(body) }) {
                 next = Transaction(
                     positions: whole.positions, changes: TransactionParts.joined(whole.changes),
                     position: previous, time: whole.time,
-                    batches: batches, name: name, epoch: batch.header.epoch)
+                    batches: batches, name: name, epoch: epoch ?? 0)
                 return next
             }
         }
@@ -135,10 +135,13 @@ struct LogReader {
     ///
     /// The member may have replaced batches, in the store or before this file applied them.
     ///
+    /// - Parameters:
+    ///   - last: The position in the chain.
+    ///   - contained: The last batch that the adopted snapshot has.
     /// - Throws: `Inbox.Stale` if this file has applied others than those that count;
     ///   ``SyncError/damaged(_:_:)``; ``SyncError/withheld(_:number:)``;
     ///   ``SyncError/newerFormat(_:)``; the store's errors.
-    func requireEnd(_ last: BatchPosition) async throws {
+    func requireEnd(_ last: BatchPosition, contained: UInt64) async throws {
         guard last.number > position.number else { return }
         guard end >= last.number else { throw failure(naming: end + 1) }
         var hash = last.hash
@@ -155,7 +158,10 @@ struct LogReader {
             hash = header.previous
         }
         guard hash != position.hash else { return }
-        guard position.number == 0 || !log.keys.wasRemoved(member) else { throw Inbox.Stale() }
+        // A new start would find what a snapshot has again.
+        guard position.number <= contained || !log.keys.wasRemoved(member) else {
+            throw Inbox.Stale()
+        }
         throw SyncError.damaged(
             log.name(position.number + 1), "it does not follow the batch before it")
     }

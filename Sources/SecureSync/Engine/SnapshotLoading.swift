@@ -92,11 +92,8 @@ struct SnapshotLoading: Sendable {
     ) throws {
         let journal = SyncJournal(db)
         let manifest = snapshot.manifest
-        guard try journal.hasBatches(of: manifest) else {
-            throw SyncError.damaged(
-                SyncNames.snapshot(group: keys.group, number: snapshot.number),
-                "it has seen another batch than the store shows")
-        }
+        try journal.requireBatches(
+            of: manifest, SyncNames.snapshot(group: keys.group, number: snapshot.number))
         try Outbox.seal(keys, capture, in: db)
         try capture.forget(through: manifest.declaration.stablePoint, in: db)
         try journal.joinLogs(of: manifest)

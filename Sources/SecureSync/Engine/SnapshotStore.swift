@@ -87,7 +87,9 @@ struct SnapshotStore: Sendable {
     /// that lead to the one of the last removal; 0 if there is none, or the store does not show it.
     func lastCommon(_ adopted: (UInt64) -> Data?) async throws -> UInt64 {
         guard var hash = keys.lastPin?.hash else { return .max }
-        for number in try await numbers(after: 0).reversed() where number <= keys.leastSnapshot {
+        let least = keys.leastSnapshot
+        if let adopted = adopted(least), hash.starts(with: adopted) { return least }
+        for number in try await numbers(after: 0).reversed() where number <= least {
             if let adopted = adopted(number), hash.starts(with: adopted) { return number }
             if let found = try await read(number), found.snapshot.hash == hash {
                 hash = found.previous

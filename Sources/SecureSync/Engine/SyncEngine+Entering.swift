@@ -101,11 +101,17 @@ extension SyncEngine {
     /// The snapshot from which the group continues after a removal: the adopted one, which this
     /// file has checked, even if the store does not show it; without one, the store's newest.
     func newestSnapshot(of group: SyncGroup) async throws -> AdoptedSnapshot? {
+        let found = try await countingSnapshots(of: group)
+        return found.own ?? found.newest
+    }
+
+    /// The adopted snapshot and the store's newest, as far as they count.
+    func countingSnapshots(
+        of group: SyncGroup
+    ) async throws -> (own: AdoptedSnapshot?, newest: AdoptedSnapshot?) {
         var keys = try await group.keys()
         keys.isCurrent = true
-        let snapshots = SnapshotStore(store: store, keys: keys)
-        let (_, found, _) = try await nextNumber(snapshots)
-        return found.own ?? found.newest
+        return try await nextNumber(SnapshotStore(store: store, keys: keys)).1
     }
 
     private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
@@ -188,6 +194,16 @@ extension SyncEngine {
         guard newest.number >= keys.leastSnapshot else {
             throw SyncError.withheld(.snapshots, number: keys.leastSnapshot)
         }
+        let unverified = try await database.read { [keys] db in
+            let declaration = newest.manifest.declaration
+            return try SyncJournal(db).positions().contains { position in
+                // Of a removed member that may have replaced what this file has.
+                position.number > 0 && keys.wasRemoved(position.member)
+                    && position != keys.removed[position.member]
+                    && declaration.positions[position.member, default: 0] > position.number
+            }
+        }
+        if unverified { throw Inbox.Stale() }
         if !keys.isReader {
             guard newest.manifest.declaration.isOpen(keys.member),
                 try await removeSent(newest, keys)

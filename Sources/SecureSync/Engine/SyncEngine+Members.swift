@@ -4,19 +4,43 @@ internal import SecureStoragePlatform
 
 // Lists and removes the group's members.
 extension SyncEngine {
-    /// The members, this one included, and former ones whose last writes this file lacks.
+    /// The members, this one included.
     ///
-    /// - Returns: The members in the chain as last read, in joining order; then the former ones.
+    /// - Returns: The members in the chain as last read, in joining order.
     /// - Throws: ``SyncError/notAMember``; the errors of the database.
     public func members() async throws -> [SyncMember] {
         let group = try await currentGroup()
+        return try await described(await group.state.active, of: group)
+    }
+
+    /// The devices that left or were removed, and whose logs are not closed yet.
+    ///
+    /// A log is closed once all members have applied it. If one stays here and syncs fail, the
+    /// device has left with a position that is false, or has taken batches out of the store: an
+    /// admin can remove it again.
+    ///
+    /// - Returns: The devices in joining order, with ``SyncMember/isFormer``.
+    /// - Throws: ``SyncError/notAMember``; the errors of the database.
+    public func formerMembers() async throws -> [SyncMember] {
+        let group = try await currentGroup()
+        let state = await group.state
+        let adopted = try await database.read { try SyncJournal($0).adopted() }
+        let former = state.everyone.filter {
+            state.removed[$0.id] != nil && $0.kind == .device && $0.role != .reader
+                && adopted?.manifest.declaration.closed[$0.id] == nil
+        }
+        return try await described(former, of: group)
+    }
+
+    private func described(
+        _ records: [ChainEntry.Member], of group: SyncGroup
+    ) async throws -> [SyncMember] {
         let (state, own) = (await group.state, await group.member)
-        let (heard, epochs, sent, confirmed, unfinished) = try await database.read { db in
+        let (heard, epochs, sent, confirmed) = try await database.read { db in
             let journal = SyncJournal(db)
             return (
                 try journal.lastHeard(), try journal.lastEpochs(),
-                try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own),
-                try journal.unfinished(state)
+                try journal.sentPosition(of: own).number, try journal.acknowledgements(of: own)
             )
         }
         /// Whether a member wrote with a key more than a day after its replacement.
@@ -26,7 +50,7 @@ extension SyncEngine {
             return heard[member] ?? 0 > next + 86_400_000
         }
         var members: [SyncMember] = []
-        for member in state.active + unfinished {
+        for member in records {
             members.append(
                 SyncMember(
                     member, isFormer: !state.isActive(member.id),
@@ -63,15 +87,15 @@ extension SyncEngine {
     /// It keeps everything that it has read. Revoke its access to the store as well. An unreadable
     /// log, its own or another, does not prevent the removal.
     ///
-    /// A former member (``SyncMember/isFormer``) can be removed again: then what this file has of
-    /// its writes counts, instead of what it said when it left.
+    /// One of ``formerMembers()`` can be removed again: then what this file has of its writes
+    /// counts, instead of what its last entry says. Its forks stay.
     ///
     /// Its file may have become other members: as a copy, as a restored backup, or through someone
     /// who holds the device. They are removed with it, unless kept. Devices that it invited stay;
     /// see ``SyncMember/addedBy``.
     ///
     /// - Parameters:
-    ///   - member: One of ``members()``.
+    ///   - member: One of ``members()`` or ``formerMembers()``.
     ///   - kept: Members that its file became and that stay, such as a new phone onto which its
     ///     backup was restored.
     /// - Returns: The members that were removed, this one first.
@@ -81,15 +105,19 @@ extension SyncEngine {
         _ member: SyncMember, keeping kept: [SyncMember] = []
     ) async throws -> [SyncMember] {
         // Everything that it wrote until now counts, as far as this member knows.
-        try await syncWhatCanBe()
-        let known = try await members()
+        try await syncWhatCanBe { $0.mayPass || $0.isWithheldKey }
+        let known = try await members() + (member.isFormer ? [member] : [])
         let gone: Set<MemberID> = try await inGroup { [self] group in
             let forks = await group.state.forks(of: member.memberID)
             let own = await group.member
             let others = Set(kept.map(\.memberID)).union([own])
-            let gone = [member.memberID] + forks.filter { !others.contains($0) }
+            let gone =
+                [member.memberID]
+                + (member.isFormer ? [] : forks.filter { !others.contains($0) })
             let before = Set(await group.state.removed.keys)
-            try await remove(gone, withForksExcept: others, from: group)
+            try await remove(
+                gone, again: member.isFormer, withForksExcept: member.isFormer ? nil : others,
+                from: group)
             return Set(await group.state.removed.keys).subtracting(before).union(gone)
         }
         return known.filter { gone.contains($0.memberID) }
@@ -99,9 +127,9 @@ extension SyncEngine {
     /// Removes members; what this file has of their batches counts, and the group goes on from the
     /// snapshot that it has adopted.
     func remove(
-        _ gone: [MemberID], withForksExcept others: Set<MemberID>? = nil, from group: SyncGroup
+        _ gone: [MemberID], again: Bool = false, withForksExcept others: Set<MemberID>? = nil,
+        from group: SyncGroup
     ) async throws {
-        let former = Set(await group.state.removed.keys).intersection(gone)
         try await untilCurrent {
             let departures = await group.state.departures
             let newest = try await newestSnapshot(of: group)
@@ -109,7 +137,7 @@ extension SyncEngine {
                 try gone.map { try SyncJournal(db).position(of: $0).reaching(newest?.manifest) }
             }
             try await group.remove(
-                positions, snapshot: newest?.pin ?? .none, again: former,
+                positions, snapshot: newest?.pin ?? .none, again: again ? Set(gone) : [],
                 withForksExcept: others, asOf: departures)
         }
     }
@@ -149,11 +177,13 @@ extension SyncEngine {
     public func leave() async throws {
         do {
             try await untilCurrent {
-                try await syncWhatCanBe()
+                try await syncWhatCanBe { $0.isOfALog || $0.isWithheldKey }
                 let departures = await (try currentGroup()).state.departures
                 try await inGroup { [self] group in
                     let own = await group.member
-                    let position = try await database.read { try SyncJournal($0).position(of: own) }
+                    let position = try await database.read {
+                        try SyncJournal($0).sentPosition(of: own)
+                    }
                     let newest = try await newestSnapshot(of: group)
                     try await group.leave(
                         position, snapshot: newest?.pin ?? .none, asOf: departures)
@@ -186,27 +216,11 @@ extension SyncEngine {
 
     /// Sends and applies everything that can be read: the member to remove may have written
     /// unreadable batches, or removed them from the store.
-    private func syncWhatCanBe() async throws {
+    private func syncWhatCanBe(except isLeft: (SyncError) -> Bool) async throws {
         do {
             _ = try await syncOnce()
-        } catch let error as SyncError where error.mayPass || error.isWithheldKey {
+        } catch let error as SyncError where isLeft(error) {
             // Shown in the status, and by the next sync.
-        }
-    }
-}
-
-extension SyncJournal {
-    /// The former members whose logs end elsewhere in this file than their last entry says, or
-    /// whose last snapshot is still to come.
-    fileprivate func unfinished(_ state: MembershipState) throws -> [ChainEntry.Member] {
-        let adopted = try adopted()
-        return try state.everyone.filter { member in
-            guard let last = state.removed[member.id], member.kind == .device,
-                member.role != .reader, adopted?.manifest.declaration.closed[member.id] == nil
-            else { return false }
-            let position = try position(of: member.id)
-            return position.number != last.number || position.number > 0 && position != last
-                || state.lastSnapshots[member.id]?.number ?? 0 > adopted?.number ?? 0
         }
     }
 }

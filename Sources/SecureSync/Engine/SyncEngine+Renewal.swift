@@ -22,14 +22,12 @@ extension SyncEngine {
         let old = await group.member
         let new: MemberID
         if leaving {
-            let newest = try await newestSnapshot(of: group)
-            new = try await group.fork(after: try await lastUntainted(in: group, newest)) {
-                [self] in
+            new = try await group.fork(after: try await lastUntainted(in: group)) { [self] in
                 try await untilCurrent {
                     let departures = await group.state.departures
                     let newest = try await newestSnapshot(of: group)
                     try await group.leave(
-                        try await lastUntainted(in: group, newest), snapshot: newest?.pin ?? .none,
+                        try await lastUntainted(in: group), snapshot: newest?.pin ?? .none,
                         asOf: departures)
                 }
             }
@@ -59,9 +57,7 @@ extension SyncEngine {
     }
 
     /// This member's last batch in the store from before it applied anything invalid.
-    private func lastUntainted(
-        in group: SyncGroup, _ snapshot: AdoptedSnapshot?
-    ) async throws -> BatchPosition {
+    private func lastUntainted(in group: SyncGroup) async throws -> BatchPosition {
         let keys = try await group.keys()
         let (adopted, sent) = try await database.read { db in
             (try SyncJournal(db).adopted(), try SyncJournal(db).sentPosition(of: keys.member))
@@ -74,9 +70,18 @@ extension SyncEngine {
         }
         let lastSnapshot = try await snapshots.lastCommon { known[$0] }
         var last = BatchPosition.beginning(of: keys.member)
-        if let manifest = snapshot?.manifest, let log = manifest.logs[keys.member] {
-            last.number = manifest.declaration.positions[keys.member, default: 0]
-            last.hash = log.hash
+        // What a snapshot has counts, and may be gone from the log.
+        let counting = try await countingSnapshots(of: group)
+        for manifest in [counting.own, counting.newest].compactMap({ $0?.manifest }) {
+            let number = manifest.declaration.positions[keys.member, default: 0]
+            guard number > last.number, number <= sent.number,
+                let hash = manifest.logs[keys.member]?.hash,
+                try await database.read({ db in
+                    try SyncJournal(db).shortHash(of: keys.member, number)
+                        .map { hash.starts(with: $0) } ?? true
+                })
+            else { continue }
+            last = BatchPosition(member: keys.member, number: number, hash: hash)
         }
         let log = MemberLog(store: store, keys: keys, member: keys.member)
         while last.number < sent.number {
@@ -97,8 +102,7 @@ extension SyncEngine {
         return last
     }
 
-    /// For each removed member that has replaced batches, the last one applied here that is also
-    /// one of those that count; 0 if the store does not show that.
+    /// For each removed member, the last batch applied here that counts; 0 if the store hides that.
     private func lastCommon(_ keys: GroupKeys) async throws -> VersionVector {
         var common: VersionVector = [:]
         for (member, last) in keys.removed {

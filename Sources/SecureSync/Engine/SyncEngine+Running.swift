@@ -97,10 +97,9 @@ extension SyncEngine {
     /// The group's keys are wrapped for open invitations, so expired ones are removed.
     private func removeExpired(_ group: SyncGroup) async throws {
         let expired = await group.expired
-        guard !expired.isEmpty, await group.isAdmin,
-            try await newestSnapshot(of: group) != nil
-        else { return }
-        try await remove(expired, from: group)
+        guard !expired.isEmpty, await group.isAdmin else { return }
+        // Codes sign no snapshots, so all that there are still count.
+        try await group.remove(expired.map(BatchPosition.beginning))
     }
 
     /// This member's later writes are not for members that have left.
@@ -149,7 +148,7 @@ extension SyncEngine {
         // Local writes made meanwhile, and changes that waited for the others' logs.
         try await outbox.seal(keys, evenPositionsAlone: false)
         try await send(outbox, keys, &report)
-        if outcome.failures.allSatisfy(\.isOfALog) {
+        if outcome.failures.allSatisfy(\.isOfALog), outcome.hasRightBatches {
             let writing = SnapshotWriting(
                 database: database, capture: capture, keys: keys, store: store, policy: policy)
             let isWritten = try await writing.runIfDue(evenIfSmall: outcome.lacksSnapshot) {

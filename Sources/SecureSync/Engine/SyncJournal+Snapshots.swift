@@ -77,17 +77,18 @@ extension SyncJournal {
         }
     }
 
-    /// Whether this file has applied a snapshot's last batch of each log, as far as it has read the
-    /// log and still knows the batch.
-    func hasBatches(of manifest: SnapshotManifest) throws -> Bool {
-        try positions().allSatisfy { position in
+    /// Checks that a snapshot's last batch of each log is the one that this file has applied, if it
+    /// still knows that.
+    func requireBatches(of manifest: SnapshotManifest, _ name: String) throws {
+        for position in try positions() {
             guard let number = manifest.declaration.positions[position.member],
                 let hash = manifest.logs[position.member]?.hash
-            else { return true }
-            let own =
-                number == position.number
-                ? position.hash : try shortHash(of: position.member, number)
-            return own.map { hash.starts(with: $0) } ?? true
+            else { continue }
+            let isSame = number == position.number
+            let own = isSame ? position.hash : try shortHash(of: position.member, number)
+            if let own, !hash.starts(with: own) {
+                throw SyncError.damaged(name, "it has seen another batch than the store shows")
+            }
         }
     }
 

@@ -73,10 +73,7 @@ public struct SyncMember: Sendable, Hashable, Identifiable {
     public let isQuantumSafe: Bool
     /// The name of the device, which the store does not see; empty for an invitation.
     public let name: String
-    /// Whether it left or was removed, and this file lacks some of its last writes.
-    ///
-    /// Usually the next sync applies them. Otherwise the store does not show them, or they never
-    /// existed: an admin can remove the member again.
+    /// Whether it left or was removed: one of ``SyncEngine/formerMembers()``.
     public let isFormer: Bool
     /// Whether it is this file.
     public let isThisDevice: Bool

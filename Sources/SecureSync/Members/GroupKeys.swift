@@ -59,9 +59,7 @@ package struct GroupKeys: Sendable {
     }
 
     /// Whether a member was removed by another one, which decided what of its writes counts.
-    func wasRemoved(_ member: MemberID) -> Bool {
-        state.removed[member] != nil && !state.left.contains(member)
-    }
+    func wasRemoved(_ id: MemberID) -> Bool { removed[id] != nil && !state.left.contains(id) }
 
     /// The last entry of the chain, which this member's next batches and manifests name.
     package var position: ChainPosition { state.position }

@@ -153,7 +153,6 @@ extension SyncGroup {
         }
     }
 
-    /// After a departure, other batches and snapshots count.
     private func requireNoDeparture(since departures: Int?) throws {
         guard state.departures == departures ?? state.departures else { throw Outdated() }
     }

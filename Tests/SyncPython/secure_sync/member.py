@@ -211,6 +211,8 @@ class Member:
         closed = self.adopted.logs[member].closed if member in self.adopted.logs else None
         limit = min(limit, closed if closed is not None else limit)
         batches = []
+        if member in self.chain.removed and number < limit and not self.leads_to_end(member, number, digest):
+            return None
         while number < limit:
             number += 1
             data = self.batch(member, number)
@@ -226,11 +228,23 @@ class Member:
                 return batches
         return None
 
+    def leads_to_end(self, member, number, digest):
+        """Whether the batches after a position lead to the last one of a former member that counts."""
+        last, its_hash = self.chain.removed[member]
+        while number < last:
+            number += 1
+            data = self.batch(member, number)
+            if data is None or Header.decoded(data).previous != digest:
+                return False
+            digest = sha256(data)
+        return digest == its_hash
+
     def is_ready(self, positions, epoch):
         for member, number, digest in positions:
             if self.chain.is_late(member, number, digest):
                 return False
             if member == NOBODY:
+                require(number != self.adopted.number or self.adopted_hash[:16] == digest, "it has seen another snapshot")
                 if number > self.adopted.number or not self.chain.counts(number, digest, epoch):
                     return False
             else:

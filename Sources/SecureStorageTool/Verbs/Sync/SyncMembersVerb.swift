@@ -56,7 +56,8 @@ struct SyncMembersVerb: SyncVerb {
 
     func run() throws {
         let engine = try engine()
-        let members = try currentMembers(of: engine)
+        var members = try currentMembers(of: engine)
+        members += try waiting { try await engine.formerMembers() }
         guard !json else { return try Output.standard.write(json: members.map(Answer.init)) }
         var table = TableWriter(to: .standard)
         table.begin(["name", "kind", "role", "came from", "last heard", "id"])

@@ -16,7 +16,8 @@ struct SyncDepartureTests: InRevokedGroup {
     init() async throws { group = try await RevokedGroup(keepsObjects: true) }
 
     private func member(_ name: String) async throws -> SyncMember {
-        try await require(anna.engine.members().first { $0.name == name })
+        let all = try await anna.engine.members() + anna.engine.formerMembers()
+        return try require(all.first { $0.name == name })
     }
 
     private func checkEqual(
@@ -294,7 +295,58 @@ struct SyncDepartureTests: InRevokedGroup {
         try await checkEqual([cleo, anna], (0..<8).map { "by anna \($0)" } + ["by ruth"])
     }
 
+    @Test func `a code that ends while its maker is away makes nobody start over`() async throws {
+        let group = try await RevokedGroup()
+        let (anna, cleo) = (group.anna, group.cleo)
+        _ = try await anna.engine.invite(.once, expires: Date(timeIntervalSinceNow: 1))
+        try await cleo.engine.syncOnce()
+        // Anna's snapshot and the batches after it are gone when she comes back.
+        try await WorldDevice.writeSnapshots(cleo)
+        try await Task.sleep(for: .seconds(1))
+        for _ in 0..<3 {
+            for device in [anna, cleo] {
+                try await check(device.engine.syncOnce().hasForked, equals: false)
+            }
+        }
+        try check(cleo.rows(), equals: anna.rows())
+        try await check(anna.engine.members().map(\.kind), equals: [.device, .device, .device])
+    }
+
+    @Test func `a gap in a removed member's snapshots stops nobody`() async throws {
+        try await write("first", by: anna)
+        try await settle([anna, cleo, ruth])
+        let keys = try await keys(of: ruth)
+        _ = try await removeRuth()
+        let gap = try await sendSnapshot(by: keys)
+        _ = try await sendSnapshot(by: keys)
+        objects.set(gap, nil)
+        try await write("by cleo", by: cleo)
+        try await checkEqual([anna, cleo], ["by cleo", "first"])
+        let guest = try WorldDevice("dora", objects)
+        try await guest.join(cleo)
+        try await checkEqual([anna, cleo, guest], ["by cleo", "first"])
+    }
+
     // MARK: - The place where a log ends
+
+    @Test func `a member that leaves without its last snapshot is removed again`() async throws {
+        try await write("first", by: ruth)
+        let name = try await sendSnapshot()
+        anna.store.show([name: nil])
+        try await settle([cleo, ruth])
+        try check(adoptedSnapshot(of: cleo), equals: name)
+        let position = try await ruth.queue.read { [id = AdversaryGroup.id(of: ruth)] in
+            try SyncJournal($0).position(of: id)
+        }
+        try await append(.leave(position, snapshot: .none), by: ruth)
+        try await write("by cleo", by: cleo)
+        try await cleo.engine.syncOnce()
+        anna.store.show([:])
+        await #expect(throws: SyncError.self) { try await anna.engine.syncOnce() }
+        check(try await member("ruth").isFormer)
+        try await anna.engine.remove(member("ruth"))
+        try await checkEqual([cleo, anna], ["by cleo", "first"])
+    }
 
     @Test(arguments: 0..<4)
     func `a member that leaves where its log does not end is removed again`(_ kind: Int)
@@ -332,6 +384,41 @@ struct SyncDepartureTests: InRevokedGroup {
         let guest = try WorldDevice("dora", objects)
         try await guest.join(cleo)
         try await checkEqual([anna, cleo, guest], ["by anna", "first"])
+    }
+
+    @Test func `a removal that names a batch that follows none of the group's is made again`()
+        async throws
+    {
+        let dora = try WorldDevice("dora", objects)
+        try await dora.join(anna)
+        try await write("by dora", by: dora)
+        try await settle([dora, anna, cleo, ruth])
+        try await WorldDevice.writeSnapshots(anna, cleo)
+        try await settle([dora, anna, cleo, ruth])
+        // Dora's next batch follows another one than the snapshots have, and Ruth names it.
+        let keys = try await keys(of: dora)
+        let end = try last(of: keys).batch
+        let number = end.header.number + 1
+        let other = try seal("other", keys, number: number, after: Data(repeating: 1, count: 32))
+        check(
+            objects.create(
+                SyncNames.batch(group: keys.group, member: keys.member, number: number),
+                other.bytes))
+        let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
+        let hostile = try await SyncGroup(
+            resuming: chain.compactMap { objects.read($0) }, as: AdversaryGroup.id(of: ruth),
+            in: ruth.store, keyStore: ruth.keyStore)
+        try await hostile.remove([
+            BatchPosition(member: keys.member, number: number, hash: other.hash)
+        ])
+        let length = chainLength
+        for device in [anna, cleo, anna] {
+            await #expect(throws: SyncError.self) { try await device.engine.syncOnce() }
+        }
+        check(chainLength, equals: length)
+        try await anna.engine.remove(member("dora"))
+        try await anna.engine.remove(member("ruth"))
+        try await checkEqual([anna, cleo], ["by dora"])
     }
 
     @Test func `a removal that comes while a member starts over counts for where it leaves`()
