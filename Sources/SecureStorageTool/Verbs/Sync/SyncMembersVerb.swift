@@ -44,8 +44,7 @@ struct SyncMembersVerb: SyncVerb {
 
         init(_ member: SyncMember) {
             (id, name, isThisDevice) = (member.id, member.name, member.isThisDevice)
-            isFormer = member.isFormer
-            (kind, role) = ("\(member.kind)", "\(member.role)")
+            (kind, role, isFormer) = ("\(member.kind)", "\(member.role)", member.isFormer)
             (addedBy, forkOf) = (member.addedBy, member.forkOf)
             addedAt = PointInTime.textInUTC(member.addedAt)
             expires = member.expires.map { PointInTime.textInUTC($0) }
@@ -56,8 +55,7 @@ struct SyncMembersVerb: SyncVerb {
 
     func run() throws {
         let engine = try engine()
-        var members = try currentMembers(of: engine)
-        members += try waiting { try await engine.formerMembers() }
+        let members = try currentMembers(of: engine) + waiting { try await engine.formerMembers() }
         guard !json else { return try Output.standard.write(json: members.map(Answer.init)) }
         var table = TableWriter(to: .standard)
         table.begin(["name", "kind", "role", "came from", "last heard", "id"])
@@ -96,7 +94,8 @@ struct SyncRemove: SyncVerb {
         discussion: """
             It reads nothing that is written from now on, and nothing that it writes counts. What it has read, it keeps: \
             revoke its access to the store as well. Members that its file has gone on as, since it was copied or restored \
-            from a backup, go with it, unless they are kept. Invitations are removed in the same way.
+            from a backup, go with it, unless they are kept. Invitations are removed in the same way, \
+            and former members again by their id.
 
             EXAMPLES
               securestorage sync remove notes.db laptop --keep 5f3c8e0a91d24b67a0c4d2e8f1b39a56 --store /mnt/share --device-keys keys
@@ -118,7 +117,8 @@ struct SyncRemove: SyncVerb {
     func run() throws {
         let engine = try engine()
         let members = try currentMembers(of: engine)
-        let member = try find(member, in: members)
+        let former = try waiting { try await engine.formerMembers() }
+        let member = try find(member, in: members + former.filter { $0.id == self.member })
         let kept = try kept.map { try find($0, in: members) }
         guard !member.isThisDevice else {
             throw Failure.usage("that is this file itself; use \"sync leave\"")
