@@ -29,17 +29,4 @@ extension SQLText {
         // The name of a schema may come first.
         return word(tokens.next()) == "INTO" || word(tokens.next()) == "INTO"
     }
-
-    /// Whether the first statement of `sql` is a PRAGMA, or an EXPLAIN of one, which acts as well.
-    static func isPragma(_ sql: String) -> Bool {
-        SQLWord.first(4, of: sql).first { !["EXPLAIN", "QUERY", "PLAN"].contains($0.keyword) }?
-            .keyword == "PRAGMA"
-    }
-
-    /// Whether `text`, up to its NUL, holds only blanks, byte-order marks, semicolons and comments.
-    ///
-    /// Parsed here instead of prepared: some pragmas act while they are prepared.
-    static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
-        SQLTokens(cString: text).allSatisfy { $0.isIgnored || $0.isByte(";") }
-    }
 }

@@ -43,6 +43,19 @@ enum SQLText {
             of: #"'[\s\S]*'|"[\s\S]*"|\[[\s\S]*\]"#, with: "…", options: .regularExpression)
     }
 
+    /// Whether the first statement of `sql` is a PRAGMA, or an EXPLAIN of one, which acts as well.
+    static func isPragma(_ sql: String) -> Bool {
+        SQLWord.first(4, of: sql).first { !["EXPLAIN", "QUERY", "PLAN"].contains($0.keyword) }?
+            .keyword == "PRAGMA"
+    }
+
+    /// Whether `text`, up to its NUL, holds only blanks, byte-order marks, semicolons and comments.
+    ///
+    /// Parsed here instead of prepared: some pragmas act while they are prepared.
+    static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
+        SQLTokens(cString: text).allSatisfy { $0.isIgnored || $0.isByte(";") }
+    }
+
     /// Returns `name` as a quoted identifier: safe for any text but NUL, which no identifier can
     /// hold.
     static func identifier(_ name: String) -> String {

@@ -14,7 +14,7 @@ struct Inbox {
     var complete: Set<MemberID> = []
     /// Removed members of which this file has batches, but not the last.
     var unverified: Set<MemberID> = []
-    /// Members whose next transaction depends on something invalid: see ``isTainted(_:)``.
+    /// Members whose next transaction depends on something invalid: see `isTainted`.
     var tainted: Set<MemberID> = []
     /// The last batch that counts of each ended log, according to the batches applied so far.
     var limits: [MemberID: UInt64] = [:]
