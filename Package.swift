@@ -33,6 +33,7 @@ let features: [SwiftSetting] = [
 
 let platform: [Target.Dependency] = ["CSecureStoragePlatform", "SecureStoragePlatform"]
 let library: [Target.Dependency] = ["SecureKeys", "SecureStorage", "SecureStoragePlatform"]
+let beyond = library + ["ObjectStores", "SecureMirror", "SecureSync"]
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -81,9 +82,11 @@ let package = Package(
         .library(name: "Vaults", targets: ["Vaults"]),
         .library(name: "SecureKeys", targets: ["SecureKeys"]),
         .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
+        .library(name: "SecureMirror", targets: ["SecureMirror"]),
         .library(name: "SecureSync", targets: ["SecureSync"]),
-        .library(name: "SyncPostgreSQL", targets: ["SyncPostgreSQL"]),
-        .library(name: "SyncS3", targets: ["SyncS3"]),
+        .library(name: "ObjectStores", targets: ["ObjectStores"]),
+        .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
+        .library(name: "S3Store", targets: ["S3Store"]),
         .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
@@ -151,25 +154,32 @@ let package = Package(
         .swift("Vaults", platform + ["SecureKeys", "SecureStorage", crypto]),
         // Stand-ins for tests of apps that have vaults.
         .swift("VaultsTestKit", ["SecureStorage", "SecureStoragePlatform", "Vaults"]),
-        // Beyond one machine: stores for ciphertext, and the mirror of a file in one.
-        .swift("SecureSync", platform + ["SecureKeys", "SecureStorage", crypto, logging]),
+        // Places for ciphertext beyond this machine.
+        .swift("ObjectStores", platform),
+        // A database's pages in one.
+        .swift(
+            "SecureMirror", platform + ["ObjectStores", "SecureKeys", "SecureStorage", crypto]),
+        // Tables that are equal on several devices.
+        .swift(
+            "SecureSync",
+            platform + ["ObjectStores", "SecureKeys", "SecureStorage", crypto, logging]),
         // Objects in PostgreSQL. Without the trait it is empty, and libpq is not looked for.
         .systemLibrary(
             name: "CPostgreSQL",
             pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .swift(
-            "SyncPostgreSQL",
+            "PostgreSQLStore",
             [
-                "SecureStoragePlatform", "SecureSync", crypto,
+                "ObjectStores", "SecureStoragePlatform", crypto,
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ],
             resources: [.embedInCode("schema.sql")]),
         // Objects in S3: by URLSession on Apple's platforms, elsewhere by what the trait S3 brings.
         .swift(
-            "SyncS3",
+            "S3Store",
             [
-                "SecureKeys", "SecureStoragePlatform", "SecureSync", crypto,
+                "ObjectStores", "SecureKeys", "SecureStoragePlatform", crypto,
                 .product(
                     name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTP),
                 .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTP),
@@ -177,35 +187,32 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTP),
             ]),
         // What every store has to do, for those who write one, and devices for apps' tests.
-        .swift("SyncTestKit", library + ["SecureSync"]),
+        .swift("SyncTestKit", library + ["ObjectStores", "SecureSync"]),
         .target(name: "CSecureStorageTool"),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
         .program(
             "SecureStorageTool",
-            platform + [
-                "CSecureStorageTool", "SecureKeys", "SecureStorage", "SecureSync", "SyncS3",
-                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            beyond + [
+                "CSecureStoragePlatform", "CSecureStorageTool", "S3Store",
+                .target(name: "PostgreSQLStore", condition: .when(traits: ["PostgreSQL"])),
                 argumentParser, logging,
             ]),
         .program(
             "Quickstart", ["SecureStorage"], path: "Examples/Quickstart",
             resources: [.copy("packages.sample")]),
         // A disk that fails when told to, for tests.
-        .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
+        .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/Support/FaultyDisk"),
         // What the tests of all products use.
-        .swift("TestSupport", library + [crypto], path: "Tests/Support"),
-        // Mirrors over every store: what tests and the program that they kill have in common.
+        .swift("TestSupport", library + [crypto], path: "Tests/Support/TestSupport"),
+        // Mirrors and groups over every store: what tests and the program that they kill have in
+        // common.
         .swift(
-            "MirrorChecks", library + ["SecureSync", "SyncPostgreSQL", "SyncS3", "TestSupport"],
-            path: "Tests/MirrorChecks"),
-        // Members of a group whose rows tell their causes.
-        .swift(
-            "SyncChecks", ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
-            path: "Tests/SyncChecks"),
+            "StoreChecks", beyond + ["PostgreSQLStore", "S3Store", "TestSupport"],
+            path: "Tests/Support/StoreChecks"),
         // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
         // worlds, and every byte of the objects, need a release build.
-        .program("SyncWorlds", library + ["SecureSync", "TestSupport"], path: "Tests/SyncWorlds"),
+        .program("SyncWorlds", beyond + ["TestSupport"], path: "Tests/Programs/SyncWorlds"),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -222,9 +229,7 @@ let coreTests: [Target] = [
     .tests("VaultsTests", library + ["TestSupport", "Vaults", "VaultsTestKit"]),
     .tests(
         "SecureSyncTests",
-        library + [
-            "FaultyDisk", "SecureSync", "SyncS3", "SyncTestKit", "TestSupport", "Vaults", crypto,
-        ],
+        beyond + ["FaultyDisk", "S3Store", "SyncTestKit", "TestSupport", "Vaults", crypto],
         exclude: [
             "S3/sign_with_botocore.py", "Vectors/README.md", "Vectors/batches.py",
             "Vectors/signatures.py",
@@ -232,25 +237,20 @@ let coreTests: [Target] = [
         resources: [.copy("Vectors/batches.json"), .copy("Vectors/signatures.json")]),
 ]
 
-// Tests over stores, and the programs that they kill.
+// Tests of mirrors and groups over every store, with kills, races and cut connections.
 let storeTests: [Target] = [
     .program(
-        "MirrorWork", ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
-        path: "Tests/MirrorWork"),
-    .program("SyncWork", ["MirrorChecks", "SecureSync", "SyncChecks"], path: "Tests/SyncWork"),
-    // Mirrors and groups over every store, with kills, races and cut connections.
-    .tests(
-        "StoreTests", library + ["MirrorChecks", "SecureSync", "SyncChecks", "TestSupport"],
-        path: extended),
+        "StoreWork", beyond + ["StoreChecks", "TestSupport"], path: "Tests/Programs/StoreWork"),
+    .tests("StoreTests", beyond + ["StoreChecks", "TestSupport"], path: extended),
 ]
 
 // All other tests, and the programs that they start.
 let extendedTests: [Target] = [
-    // A program whose system calls fail one after the other; see Tests/FaultySystem.
-    .program("FaultyWork", ["SecureStorage"], path: "Tests/FaultyWork"),
+    // A program whose system calls fail one after the other; see Tests/Preload.
+    .program("FaultyWork", ["SecureStorage"], path: "Tests/Programs/FaultyWork"),
     // What sync costs. Here and not in the package of the other benchmarks, since it calls what
     // other packages cannot.
-    .program("SyncFigures", library + ["SecureSync"], path: "Benchmarks/Sources/SyncFigures"),
+    .program("SyncFigures", beyond, path: "Benchmarks/Sources/SyncFigures"),
     .tests(
         "SecureKeysExtendedTests",
         ["SecureKeys", "SecureKeysTests", "SecureStorage", "TestSupport", crypto],
@@ -264,9 +264,9 @@ let extendedTests: [Target] = [
         library + ["TestSupport", "Vaults", "VaultsTestKit", "VaultsTests"], path: extended),
     .tests(
         "SecureSyncExtendedTests",
-        library + [
-            "FaultyDisk", "MirrorChecks", "SecureSync", "SecureSyncTests", "SyncChecks",
-            "SyncTestKit", "SyncWorlds", "TestSupport", "Vaults", crypto,
+        beyond + [
+            "FaultyDisk", "SecureSyncTests", "StoreChecks", "SyncTestKit", "SyncWorlds",
+            "TestSupport", "Vaults", crypto,
         ],
         path: extended),
     // What the guides for those who come from elsewhere say, row by row, and real files.
@@ -282,19 +282,9 @@ let extendedTests: [Target] = [
 // Tests of what the traits Metrics, Tracing, PostgreSQL and S3 add.
 let traitTests: [Target] = [
     .tests(
-        "SyncS3Tests",
-        library + ["SecureSync", "SyncS3", "SyncTestKit", "TestSupport", crypto], path: extended),
-    .tests(
-        "SyncPostgreSQLTests",
-        [
-            "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-            "SyncPostgreSQL", "SyncTestKit", "TestSupport",
-        ],
-        path: extended),
-    .tests(
         "TraitTests",
-        [
-            "SecureStorage", "TestSupport",
+        beyond + [
+            "PostgreSQLStore", "S3Store", "StoreChecks", "SyncTestKit", "TestSupport", crypto,
             .product(
                 name: "CoreMetrics", package: "swift-metrics",
                 condition: .when(traits: ["Metrics"])),
@@ -308,7 +298,7 @@ let traitTests: [Target] = [
                 name: "Tracing", package: "swift-distributed-tracing",
                 condition: .when(traits: ["Tracing"])),
         ],
-        path: extended),
+        path: extended)
 ]
 
 // SwiftPM builds all tests that a manifest declares, so most are declared where they are asked for:

@@ -48,7 +48,7 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SecureStorage", package: "SecureStorage"),
-                .product(name: "SecureSync", package: "SecureStorage"),
+                .product(name: "SecureMirror", package: "SecureStorage"),
             ]),
         .executableTarget(
             name: "Benchmarks",

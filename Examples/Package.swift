@@ -101,7 +101,7 @@ let package = Package(
         // The end of the tutorials in Sources/SecureStorage/SecureStorage.docc.
         .executableTarget(
             name: "Notebook",
-            dependencies: [library("SecureStorage"), library("SecureSync"), library("Vaults")],
+            dependencies: [library("SecureMirror"), library("SecureStorage"), library("Vaults")],
             path: "Notebook",
             exclude: ["README.md"],
             swiftSettings: swiftSettings),
@@ -111,7 +111,7 @@ let package = Package(
             path: "NotebookModel",
             exclude: ["README.md"],
             swiftSettings: swiftSettings),
-        // Some files of the library's Tests/Support, by symbolic links.
+        // Some files of the library's Tests/Support/TestSupport, by symbolic links.
         .target(
             name: "ExampleSupport",
             dependencies: [library("SecureKeys"), library("SecureStorage")],

@@ -22,7 +22,7 @@ let package = Package(
                 .product(name: "SecureKeys", package: "SecureStorage"),
                 .product(name: "SecureStorage", package: "SecureStorage"),
                 .product(name: "SecureSync", package: "SecureStorage"),
-                .product(name: "SyncS3", package: "SecureStorage"),
+                .product(name: "S3Store", package: "SecureStorage"),
                 .product(name: "Vaults", package: "SecureStorage"),
             ]),
     ],

@@ -1,6 +1,6 @@
 import Foundation
+import SecureMirror
 import SecureStorage
-import SecureSync
 import Vaults
 
 /// Returns the server's key: nobody types it, systemd passes it to the service.
@@ -44,7 +44,7 @@ struct Server: Sendable {
             try await DatabaseMirror.restore(
                 Self.mirrorName, from: store, to: file, key: key)
             say("restored from the mirror")
-        } catch SyncError.noMirror {
+        } catch MirrorError.noMirror {
             // Any other failure ends the program: an empty file must not take the place of one
             // that could not be reached.
             say("neither a file nor a mirror: the first start")
@@ -73,7 +73,7 @@ struct Server: Sendable {
         } catch let error as Refusal {
             say("\(name) is refused: \(error)")
             try FileManager.default.moveItem(at: file, to: file.appendingPathExtension("refused"))
-        } catch let error as SyncError where error.isTransient {
+        } catch let error as MirrorError where error.isTransient {
             // The file stays, so that the note comes again; it does not become a second one.
             say("\(name) is not in the mirror yet: \(error)")
         }

@@ -8,7 +8,7 @@ struct SharedNotes {
     private let pool: SecureDatabasePool
     private let sync: SyncEngine
 
-    init(in folder: URL, store: any SyncObjectStore) throws {
+    init(in folder: URL, store: any ObjectStore) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // A key file of this device; an app would use the keychain or the Secret Service.
         let keys = try FileKeyStore(directory: folder.appendingPathComponent("keys"))

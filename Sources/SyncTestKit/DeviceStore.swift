@@ -1,9 +1,10 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStoragePlatform
 internal import SecureSync
 
 /// One device's way to the world's store: there is no network, or the process ends.
-final class DeviceStore: SyncObjectStore {
+final class DeviceStore: ObjectStore {
     /// What every call throws after the one at which the process ended.
     struct Killed: Error {}
 
@@ -15,10 +16,10 @@ final class DeviceStore: SyncObjectStore {
         var isKilled = false
     }
 
-    private let store: any SyncObjectStore
+    private let store: any ObjectStore
     private let state = Locked(State())
 
-    init(_ store: any SyncObjectStore) { self.store = store }
+    init(_ store: any ObjectStore) { self.store = store }
 
     var isOffline: Bool {
         get { state.withLock { $0.isOffline } }
@@ -46,7 +47,7 @@ final class DeviceStore: SyncObjectStore {
             throw Killed()
         }
         guard !isOffline else {
-            throw SyncError.store(code: "offline", message: "no network", isTransient: true)
+            throw StoreError.failed(code: "offline", message: "no network", isTransient: true)
         }
         return try await work()
     }
@@ -59,7 +60,7 @@ final class DeviceStore: SyncObjectStore {
         try await call { try await store.read(name) }
     }
 
-    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+    func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         try await call { try await store.list(prefix, after: after) }
     }
 

@@ -1,4 +1,5 @@
 public import Foundation
+public import ObjectStores
 public import SecureStorage
 internal import SecureStoragePlatform
 public import SecureSync
@@ -20,7 +21,7 @@ public final class DeviceWorld: Sendable {
     /// What is synced.
     public let tables: SyncedTables
     /// What all devices see.
-    public let store: any SyncObjectStore
+    public let store: any ObjectStore
 
     let clock: WorldClock
     let place: WorldPlace
@@ -38,7 +39,7 @@ public final class DeviceWorld: Sendable {
     public convenience init(
         tables: SyncedTables, migrations: SchemaMigrations,
         configuration: SecureDatabaseConfiguration = .init(),
-        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart
+        store: any ObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart
     ) {
         self.init(tables: tables, configuration: configuration, store: store, start: start) {
             _ = try $0.migrate(migrations)
@@ -55,7 +56,7 @@ public final class DeviceWorld: Sendable {
     ///   - prepare: Makes or updates the schema; is called whenever a device opens its file.
     public init(
         tables: SyncedTables, configuration: SecureDatabaseConfiguration = .init(),
-        store: any SyncObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart,
+        store: any ObjectStore = InMemoryObjectStore(), start: Date = DeviceWorld.defaultStart,
         prepare: @escaping @Sendable (any SecureDatabaseWriter) throws -> Void
     ) {
         self.tables = tables
@@ -125,9 +126,7 @@ public final class DeviceWorld: Sendable {
             try await device.engine.createGroup(deviceName: name)
         } else {
             guard let host else {
-                throw SyncError.store(
-                    code: "offline", message: "no device is online that could invite",
-                    isTransient: true)
+                throw SyncError.tryAgain("no device is online that could invite")
             }
             let invitation = try await host.engine.invite(.once)
             try await device.engine.join(invitation, deviceName: name, localRows: localRows)

@@ -1,11 +1,12 @@
 public import Foundation
+public import ObjectStores
 internal import SecureStoragePlatform
 public import SecureSync
 
 /// Objects in memory, for the tests of an app.
 ///
 /// It keeps all promises of a store except that objects survive the process. Thread-safe.
-public final class InMemoryObjectStore: SyncObjectStore {
+public final class InMemoryObjectStore: ObjectStore {
     private struct Mark {
         var bytes: Data
         var count: Int
@@ -22,10 +23,10 @@ public final class InMemoryObjectStore: SyncObjectStore {
     /// Creates an object, if nothing has its name.
     ///
     /// - Parameters:
-    ///   - name: A name that `SyncObjectName` allows.
+    ///   - name: A name that `ObjectName` allows.
     ///   - bytes: The content.
     /// - Returns: false if the name exists.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
     public func create(_ name: String, _ bytes: Data) async throws -> Bool {
         try check(name)
         return state.withLock {
@@ -37,9 +38,9 @@ public final class InMemoryObjectStore: SyncObjectStore {
 
     /// Returns the content of an object or a mark; nil if the name does not exist.
     ///
-    /// - Parameter name: A name that `SyncObjectName` allows.
+    /// - Parameter name: A name that `ObjectName` allows.
     /// - Returns: The whole content.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
     public func read(_ name: String) async throws -> Data? {
         try check(name)
         return state.withLock { $0.objects[name] ?? $0.marks[name]?.bytes }
@@ -51,22 +52,22 @@ public final class InMemoryObjectStore: SyncObjectStore {
     ///   - prefix: The beginning of the names; may be empty.
     ///   - after: Only greater names are returned.
     /// - Returns: The objects in the order of their names' bytes, and whether there are more.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
-    public func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
+    public func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         try Task.checkCancellation()
-        try SyncObjectName.check(prefix: prefix)
+        try ObjectName.check(prefix: prefix)
         return state.withLock { state in
             let all = state.objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
-                .map { SyncObject(name: $0.key, size: $0.value.count) }
+                .map { StoredObject(name: $0.key, size: $0.value.count) }
                 .sorted { $0.name < $1.name }
-            return SyncObjectPage(Array(all.prefix(100)), isTruncated: all.count > 100)
+            return ObjectPage(Array(all.prefix(100)), isTruncated: all.count > 100)
         }
     }
 
     /// Removes objects; names that do not exist are ignored.
     ///
     /// - Parameter names: Any number of names.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
     public func remove(_ names: [String]) async throws {
         for name in names { try check(name) }
         state.withLock { for name in names { $0.objects[name] = nil } }
@@ -77,7 +78,7 @@ public final class InMemoryObjectStore: SyncObjectStore {
     /// - Parameters:
     ///   - name: A name that no object has.
     ///   - bytes: The content.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
     public func mark(_ name: String, _ bytes: Data) async throws {
         try check(name)
         state.withLock {
@@ -92,7 +93,7 @@ public final class InMemoryObjectStore: SyncObjectStore {
     ///   - tag: What the call before returned; nil for a mark that was not seen.
     ///   - limit: The longest time to wait.
     /// - Returns: Another tag than `tag` if the mark has changed; nil when the time is over.
-    /// - Throws: `SyncError.invalidName`; `CancellationError`.
+    /// - Throws: `StoreError.invalidName`; `CancellationError`.
     public func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String? {
@@ -109,6 +110,6 @@ public final class InMemoryObjectStore: SyncObjectStore {
 
     private func check(_ name: String) throws {
         try Task.checkCancellation()
-        try SyncObjectName.check(name)
+        try ObjectName.check(name)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+public import ObjectStores
 public import SecureSync
 
 /// What every store has to do, as checks that run against a real one.
@@ -12,7 +13,7 @@ public import SecureSync
 ///
 /// Depends on no test library: a check that fails throws.
 public struct StoreConformance: Sendable {
-    /// A promise of ``/SecureSync/SyncObjectStore``.
+    /// A promise of ``/ObjectStores/ObjectStore``.
     public enum Check: String, CaseIterable, Sendable {
         /// An object is read as it was created, by another connection as well.
         case createsAndReads
@@ -22,7 +23,7 @@ public struct StoreConformance: Sendable {
         case decidesRaces
         /// Names with every character that is allowed, and long ones.
         case keepsNames
-        /// Names against the rule are ``/SecureSync/SyncError/invalidName(_:)``.
+        /// Names against the rule are ``/SecureSync/StoreError/invalidName(_:)``.
         case refusesOtherNames
         /// An empty object, and one of 64 MiB.
         case keepsSizes
@@ -49,7 +50,7 @@ public struct StoreConformance: Sendable {
     }
 
     private let prefix: String
-    private let makeStore: @Sendable () async throws -> any SyncObjectStore
+    private let makeStore: @Sendable () async throws -> any ObjectStore
 
     /// Creates the checks of a store.
     ///
@@ -58,7 +59,7 @@ public struct StoreConformance: Sendable {
     ///   - makeStore: Returns a store with connections of its own to the same place.
     public init(
         under prefix: String,
-        _ makeStore: @escaping @Sendable () async throws -> any SyncObjectStore
+        _ makeStore: @escaping @Sendable () async throws -> any ObjectStore
     ) {
         self.prefix = prefix
         self.makeStore = makeStore
@@ -98,7 +99,7 @@ public struct StoreConformance: Sendable {
 
     // MARK: - Objects
 
-    private func createAndRead(_ store: any SyncObjectStore) async throws {
+    private func createAndRead(_ store: any ObjectStore) async throws {
         let content = bytes(10_000, seed: 1)
         try require(try await store.read(prefix + "a") == nil, "an object is found beforehand")
         try require(try await store.create(prefix + "a", content), "a new name exists")
@@ -107,12 +108,12 @@ public struct StoreConformance: Sendable {
             try require(try await store.read(prefix + "a") == content, "other bytes are read")
             let listed = try await store.listAll(prefix)
             try require(
-                listed == [SyncObject(name: prefix + "a", size: content.count)],
+                listed == [StoredObject(name: prefix + "a", size: content.count)],
                 "the list is \(listed)")
         }
     }
 
-    private func createOnce(_ store: any SyncObjectStore) async throws {
+    private func createOnce(_ store: any ObjectStore) async throws {
         try require(try await store.create(prefix + "a", bytes(5, seed: 1)), "a new name exists")
         for content in [bytes(5, seed: 1), bytes(7, seed: 2), Data()] {
             try require(try await !store.create(prefix + "a", content), "a name is created twice")
@@ -140,7 +141,7 @@ public struct StoreConformance: Sendable {
         }
     }
 
-    private func keepNames(_ store: any SyncObjectStore) async throws {
+    private func keepNames(_ store: any ObjectStore) async throws {
         let long = String(repeating: "x", count: 199 - prefix.utf8.count % 100)
         let names = [
             "abcdefghijklmnopqrstuvwxyz0123456789-_.", "a/b/c/d/e/f/g/h", "\(long)y",
@@ -157,7 +158,7 @@ public struct StoreConformance: Sendable {
         try require(Set(listed) == Set(names), "the list is \(listed)")
     }
 
-    private func refuseNames(_ store: any SyncObjectStore) async throws {
+    private func refuseNames(_ store: any ObjectStore) async throws {
         let names = [
             "", "/", "a/", "/a", "a//b", "../a", "a/../b", ".a", "A", "a b", "a\u{0}", "ä", "a%b",
             "a\\b", String(repeating: "x", count: 201), String(repeating: "x/", count: 301) + "x",
@@ -169,7 +170,7 @@ public struct StoreConformance: Sendable {
             ] as [() async throws -> Void] {
                 do {
                     try await call()
-                } catch SyncError.invalidName(name) {
+                } catch StoreError.invalidName(name) {
                     continue
                 }
                 throw Failure(description: "the name \"\(name)\" is accepted")
@@ -177,7 +178,7 @@ public struct StoreConformance: Sendable {
         }
     }
 
-    private func keepSizes(_ store: any SyncObjectStore) async throws {
+    private func keepSizes(_ store: any ObjectStore) async throws {
         for count in [0, 1, 64 << 20] {
             let name = "\(prefix)size-\(count)"
             let content = bytes(min(count, 1 << 20), seed: 3)
@@ -192,7 +193,7 @@ public struct StoreConformance: Sendable {
 
     // MARK: - Lists
 
-    private func listInOrder(_ store: any SyncObjectStore) async throws {
+    private func listInOrder(_ store: any ObjectStore) async throws {
         // `-` and `.` come before `/`, and `0` after it.
         let names =
             ["a", "a-b", "a-b/c", "a.b", "a0", "b/1", "b/10", "b/2", "b-1", "b/1-", "b/1.x/y"]
@@ -223,7 +224,7 @@ public struct StoreConformance: Sendable {
         try require(pages == many, "\(pages.count) of \(many.count) objects are listed in order")
     }
 
-    private func listByPrefix(_ store: any SyncObjectStore) async throws {
+    private func listByPrefix(_ store: any ObjectStore) async throws {
         for name in ["ab/c", "ab-c", "b/a", "abc"] {
             _ = try await store.create(prefix + name, Data())
         }
@@ -237,7 +238,7 @@ public struct StoreConformance: Sendable {
         }
     }
 
-    private func remove(_ store: any SyncObjectStore) async throws {
+    private func remove(_ store: any ObjectStore) async throws {
         let names = (0..<30).map { "\(prefix)r/\($0)" }
         for name in names { _ = try await store.create(name, Data("1".utf8)) }
         try await store.remove(Array(names.prefix(20)) + [prefix + "never", prefix + "r/0/x"])
@@ -251,7 +252,7 @@ public struct StoreConformance: Sendable {
 
     // MARK: - Marks and waiting
 
-    private func mark(_ store: any SyncObjectStore) async throws {
+    private func mark(_ store: any ObjectStore) async throws {
         let name = prefix + "mark"
         let other = try await makeStore()
         var tag: String?
@@ -269,14 +270,14 @@ public struct StoreConformance: Sendable {
         }
     }
 
-    private func endWaiting(_ store: any SyncObjectStore) async throws {
+    private func endWaiting(_ store: any ObjectStore) async throws {
         let start = ContinuousClock.now
         let tag = try await store.waitForMark(prefix + "no", since: nil, atMost: .milliseconds(300))
         try require(tag == nil, "a mark that was never set is seen")
         try require(ContinuousClock.now - start < .seconds(20), "a wait has no end")
     }
 
-    private func endWhenCancelled(_ store: any SyncObjectStore) async throws {
+    private func endWhenCancelled(_ store: any ObjectStore) async throws {
         let waiting = Task {
             try await store.waitForMark(prefix + "no", since: nil, atMost: .seconds(600))
         }
@@ -291,7 +292,7 @@ public struct StoreConformance: Sendable {
         try require(ContinuousClock.now - start < .seconds(20), "a cancelled wait goes on")
     }
 
-    private func probe(_ store: any SyncObjectStore) async throws {
+    private func probe(_ store: any ObjectStore) async throws {
         try await store.probe(under: prefix)
         let rest = try await store.listAll(prefix)
         try require(rest.isEmpty, "\(rest) remain")

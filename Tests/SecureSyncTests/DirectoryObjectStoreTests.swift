@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureSync
 import SyncTestKit
 import Testing
@@ -26,13 +27,13 @@ struct DirectoryObjectStoreTests {
         async throws
     {
         let store = directory.appendingPathComponent("none/store")
-        let error = await #expect(throws: SyncError.self) {
+        let error = await #expect(throws: StoreError.self) {
             _ = try await DirectoryObjectStore(directory: store).create("a", Data("a".utf8))
         }
         let message =
             "cannot make the store's directory \"\(store.path)\": No such file or directory; "
             + "make the directory that it is in, or mount it"
-        check(error, equals: .store(code: "ENOENT", message: message, isTransient: false))
+        check(error, equals: .failed(code: "ENOENT", message: message, isTransient: false))
         check(!FileManager.default.fileExists(atPath: directory.path))
     }
 
@@ -50,13 +51,13 @@ struct DirectoryObjectStoreTests {
         for name in ["group/b/1", "group/c"] { check(try await store.read(name) == nil) }
         check(
             try await store.list("group/", after: nil).objects.map(\.name), equals: ["group/a/1"])
-        await #expect(throws: SyncError.self) {
+        await #expect(throws: StoreError.self) {
             try await store.create("group/b/2", Data("b".utf8))
         }
         // It takes no name from an object.
         check(try await store.create("group/c", Data("c".utf8)))
         check(try await store.read("group/c"), equals: Data("c".utf8))
-        await #expect(throws: SyncError.self) { try await store.mark("group/b/w", Data([1])) }
+        await #expect(throws: StoreError.self) { try await store.mark("group/b/w", Data([1])) }
         try await store.remove(["group/b/1", "group/a/1"])
         check(try files.contentsOfDirectory(atPath: outside.path), equals: ["1"])
         check(try Data(contentsOf: secret), equals: Data("secret".utf8))

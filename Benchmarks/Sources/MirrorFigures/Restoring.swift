@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 struct Restoring: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 /// A database with a mirror.
 struct Subject {

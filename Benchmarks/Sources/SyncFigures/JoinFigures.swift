@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureKeys
 import SecureStorage
 import SecureSync
@@ -68,7 +69,7 @@ enum JoinFigures {
     }
 
     static func open(
-        _ name: String, in folder: URL, _ store: (any SyncObjectStore)? = nil
+        _ name: String, in folder: URL, _ store: (any ObjectStore)? = nil
     ) throws -> (SecureDatabasePool, SyncEngine) {
         let keys = try FileKeyStore(directory: folder.appendingPathComponent(name + ".keys"))
         let pool = SecureDatabasePool(url: folder.appendingPathComponent(name + ".db"))

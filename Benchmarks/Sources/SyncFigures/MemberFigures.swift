@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -30,11 +31,11 @@ enum MemberFigures {
 }
 
 /// Counts the requests to a store.
-private final class CountingStore: SyncObjectStore {
-    private let store: any SyncObjectStore
+private final class CountingStore: ObjectStore {
+    private let store: any ObjectStore
     private let requests = Locked(0)
 
-    init(_ store: any SyncObjectStore) { self.store = store }
+    init(_ store: any ObjectStore) { self.store = store }
 
     /// Prints how long something takes, and the requests that it makes.
     func measure(_ name: String, _ body: () async throws -> Void) async throws {
@@ -56,7 +57,7 @@ private final class CountingStore: SyncObjectStore {
         return try await store.read(name)
     }
 
-    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+    func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         count()
         return try await store.list(prefix, after: after)
     }

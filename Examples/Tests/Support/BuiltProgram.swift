@@ -1,1 +1,1 @@
-../../../Tests/Support/BuiltProgram.swift
+../../../Tests/Support/TestSupport/BuiltProgram.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/Check.swift
+../../../Tests/Support/TestSupport/Check.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/Checkout.swift
+../../../Tests/Support/TestSupport/Checkout.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/ChildProcess.swift
+../../../Tests/Support/TestSupport/ChildProcess.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/EnvelopeErrors.swift
+../../../Tests/Support/TestSupport/EnvelopeErrors.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/LoopbackListener.swift
+../../../Tests/Support/TestSupport/LoopbackListener.swift

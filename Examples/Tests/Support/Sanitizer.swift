@@ -1,1 +1,1 @@
-../../../Tests/Support/Sanitizer.swift
+../../../Tests/Support/TestSupport/Sanitizer.swift

@@ -1,1 +1,1 @@
-../../../Tests/Support/SplitMix64.swift
+../../../Tests/Support/TestSupport/SplitMix64.swift

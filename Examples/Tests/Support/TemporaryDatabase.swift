@@ -1,1 +1,1 @@
-../../../Tests/Support/TemporaryDatabase.swift
+../../../Tests/Support/TestSupport/TemporaryDatabase.swift

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import SyncS3
+@testable import S3Store
 
 /// Reads an input as the body of an answer of S3: a list, a removal, a refusal.
 struct S3Target: FuzzTarget {
@@ -55,7 +55,7 @@ struct S3Target: FuzzTarget {
             let failure = S3Failure(answer)
             precondition(failure.code.unicodeScalars.count <= 60, "a code has no end")
             let error = failure.error(address, hiding: Self.secret)
-            guard case .store(let code, let message, let isTransient) = error else {
+            guard case .failed(let code, let message, let isTransient) = error else {
                 preconditionFailure("another error")
             }
             precondition(isTransient == failure.isTransient)

@@ -18,6 +18,8 @@ final class BrowserPages: @unchecked Sendable {
     /// The rows that a search reads in a transaction.
     static let sliceLength = 20_000
     private static let patience = Duration.milliseconds(300)
+    /// Counting delays nothing: a request interrupts it.
+    private static let countingPatience = Duration.seconds(30)
 
     init(_ queue: SecureDatabaseQueue) { self.queue = queue }
 
@@ -103,7 +105,7 @@ final class BrowserPages: @unchecked Sendable {
     private func count(_ name: String) throws -> RowCount {
         let limit = Self.mostCounted
         let count = try read { db in
-            try db.withDeadline(Self.patience) {
+            try db.withDeadline(Self.countingPatience) {
                 try db.executeQuery(
                     "SELECT count(*) FROM (SELECT 1 FROM \(SQLName.quoted(name)) LIMIT \(limit + 1))"
                 ).firstInteger() ?? 0

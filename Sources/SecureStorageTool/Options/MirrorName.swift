@@ -1,5 +1,5 @@
 internal import Foundation
-internal import SecureSync
+internal import ObjectStores
 
 /// The name of a mirror: as given, or the file's own.
 enum MirrorName {
@@ -9,7 +9,7 @@ enum MirrorName {
     static func of(_ file: String, given: String?) throws -> String {
         if let given { return try check(given) }
         let name = URL(fileURLWithPath: file).lastPathComponent
-        guard SyncObjectName.isValid(name) else {
+        guard ObjectName.isValid(name) else {
             throw Failure.usage(
                 "the file's name \"\(name)\" cannot be the name of a mirror; pass another one "
                     + "with --name",
@@ -19,7 +19,7 @@ enum MirrorName {
     }
 
     static func check(_ name: String) throws -> String {
-        guard SyncObjectName.isValid(name) else {
+        guard ObjectName.isValid(name) else {
             throw Failure.usage(
                 "\"\(name)\" cannot be the name of a mirror", hint: Failure.ruleOfNames)
         }

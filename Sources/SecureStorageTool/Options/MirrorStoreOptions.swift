@@ -1,13 +1,13 @@
 internal import ArgumentParser
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
-internal import SecureSync
 
 #if PostgreSQL
-    internal import SyncPostgreSQL
+    internal import PostgreSQLStore
 #endif
 #if S3 || canImport(Darwin)
-    internal import SyncS3
+    internal import S3Store
 #endif
 
 /// How a store of mirrors is reached.
@@ -60,7 +60,7 @@ struct MirrorStoreOptions: ParsableArguments {
     }
 
     /// Opens a store that a mirror was written to.
-    func existing(_ address: String) throws -> any SyncObjectStore {
+    func existing(_ address: String) throws -> any ObjectStore {
         if let url = try directory(address), !FileManager.default.fileExists(atPath: url.path) {
             throw Failure("no such directory: \"\(url.path)\"", .noFile)
         }
@@ -74,7 +74,7 @@ struct MirrorStoreOptions: ParsableArguments {
     ///   - patience: How long its calls are repeated that fail for now.
     /// - Returns: The store.
     /// - Throws: a usage error, which repeats no address that may hold a secret.
-    func store(_ address: String, patience: Duration = .seconds(30)) throws -> any SyncObjectStore {
+    func store(_ address: String, patience: Duration = .seconds(30)) throws -> any ObjectStore {
         let scheme = Self.scheme(of: address)
         guard scheme == "s3" || (s3Endpoint == nil && s3Region == nil && !s3PlainHTTP) else {
             throw Failure.usage("--s3-endpoint and --s3-region are for a store s3://…")
@@ -121,7 +121,7 @@ struct MirrorStoreOptions: ParsableArguments {
         }
     }
 
-    private func s3(_ address: String, _ patience: Duration) throws -> any SyncObjectStore {
+    private func s3(_ address: String, _ patience: Duration) throws -> any ObjectStore {
         // Messages about a bucket repeat its name.
         guard !address.contains("@") else {
             throw Failure.usage(
@@ -141,7 +141,7 @@ struct MirrorStoreOptions: ParsableArguments {
                     address: address, endpoint: endpoint, allowsPlainHTTP: s3PlainHTTP,
                     region: s3Region,
                     patience: patience)
-            } catch SyncError.store("InvalidAddress", let message, _) {
+            } catch StoreError.failed("InvalidAddress", let message, _) {
                 throw Failure.usage(
                     message,
                     hint:
@@ -158,7 +158,7 @@ struct MirrorStoreOptions: ParsableArguments {
 
     private func postgresql(
         _ address: String, _ patience: Duration
-    ) throws -> any SyncObjectStore {
+    ) throws -> any ObjectStore {
         let group = String(address.dropFirst("postgresql:".count))
         guard !group.isEmpty, !group.hasPrefix("//") else {
             throw Failure.usage(

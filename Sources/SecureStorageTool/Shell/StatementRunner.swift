@@ -1,3 +1,4 @@
+internal import ObjectStores
 internal import SecureStorage
 
 /// Runs statements one at a time and shows their results.

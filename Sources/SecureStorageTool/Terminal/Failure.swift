@@ -1,5 +1,7 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureKeys
+internal import SecureMirror
 internal import SecureStorage
 internal import SecureSync
 
@@ -69,6 +71,8 @@ struct Failure: Error {
             let failure = Failure(error)
             self.init(ToolWords.text(failure.message), hint: failure.hint, failure.kind)
         case let error as SyncError: self.init(error)
+        case let error as MirrorError: self.init(error)
+        case let error as StoreError: self.init(error)
         case let error as KeyStoreError: self.init(error)
         case let error as CocoaError: self.init(error.localizedDescription, .access)
         default: return nil
@@ -138,13 +142,42 @@ struct Failure: Error {
 
     private init(_ error: SyncError) {
         switch error {
-        case .invalidName(let name):
-            self.init("\"\(name)\" cannot be a name in a store", hint: Self.ruleOfNames, .usage)
-        case .storeCannotCreateOnly(let reason):
+        case .store(let error): self.init(error)
+        case .keyWithheld(let name):
+            let name = Visible.text(name)
             self.init(
-                "the store cannot be used: \(reason)",
-                hint: "use a store that refuses to overwrite an object when it is asked to",
-                .store)
+                "\"\(name)\" has changed the group's key, and has not given it to this device",
+                hint:
+                    "let an admin remove it with \"securestorage sync remove\", which changes the key "
+                    + "again", .noKey)
+        case .keysReplaced:
+            self.init(
+                "this member's keys were replaced, and this device does not have the new ones",
+                hint:
+                    "join again with an invitation; if no copy of this device has replaced them, let an "
+                    + "admin remove this member with \"securestorage sync remove\"", .noKey)
+        case .damaged(let name, let reason):
+            self.init(
+                "the object \"\(name)\" is damaged: \(reason)",
+                hint:
+                    "\"securestorage sync verify\" lists all damage; if the store cannot be put right, "
+                    + "\"securestorage sync reset\" goes on with what the files have", .damaged)
+        case .newerFormat(let name): self.init(newerFormat: name)
+        case .tryAgain, .groupNotFound, .notAddedYet, .withheld, .storeHasForgotten, .groupHasMoved,
+            .clockIsAhead:
+            self.init(error.description, .store)
+        case .otherEngine: self.init(error.description, .busy)
+        case .notAMember, .invitationNotAccepted: self.init(error.description, .notFound)
+        case .alreadyMember: self.init(error.description, .exists)
+        case .lockFailed: self.init(error.description, .access)
+        case .unsuitableTable, .captureWasOff, .notAllowed, .needsNewerSystem, .rowTooLarge:
+            self.init(error.description, .failed)
+        }
+    }
+
+    private init(_ error: MirrorError) {
+        switch error {
+        case .store(let error): self.init(error)
         case .otherMirror(let name):
             self.init(
                 "another mirror writes under the name \"\(name)\", so this one has stopped",
@@ -175,43 +208,37 @@ struct Failure: Error {
             self.init(
                 "the database has pages of \(size) bytes", hint: "pass --page-size \(size)",
                 .otherFormat)
-        case .keyWithheld(let name):
-            let name = Visible.text(name)
-            self.init(
-                "\"\(name)\" has changed the group's key, and has not given it to this device",
-                hint:
-                    "let an admin remove it with \"securestorage sync remove\", which changes the key "
-                    + "again", .noKey)
-        case .keysReplaced:
-            self.init(
-                "this member's keys were replaced, and this device does not have the new ones",
-                hint:
-                    "join again with an invitation; if no copy of this device has replaced them, let an "
-                    + "admin remove this member with \"securestorage sync remove\"", .noKey)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",
-                hint: SyncNames.isOfGroup(name)
-                    ? "\"securestorage sync verify\" lists all damage; if the store cannot be put right, "
-                        + "\"securestorage sync reset\" goes on with what the files have"
-                    : "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
-                        + "restores an earlier time", .damaged)
-        case .newerFormat(let name):
-            self.init(
-                "the object \"\(name)\" was written by a newer version of this program",
-                hint: "update it", .otherFormat)
-        case .store: self.init(error.description, .store)
-        case .withheld, .storeHasForgotten, .groupHasMoved, .clockIsAhead:
-            self.init(error.description, .store)
-        case .otherEngine: self.init(error.description, .busy)
-        case .notAMember, .invitationNotAccepted: self.init(error.description, .notFound)
-        case .alreadyMember: self.init(error.description, .exists)
-        case .unsuitableTable, .captureWasOff, .notAllowed, .needsNewerSystem, .rowTooLarge:
-            self.init(error.description, .failed)
+                hint:
+                    "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
+                    + "restores an earlier time", .damaged)
+        case .newerFormat(let name): self.init(newerFormat: name)
         }
     }
 
-    /// What ``SyncObjectName`` says, for a hint.
+    private init(_ error: StoreError) {
+        switch error {
+        case .invalidName(let name):
+            self.init("\"\(name)\" cannot be a name in a store", hint: Self.ruleOfNames, .usage)
+        case .cannotCreateOnly(let reason):
+            self.init(
+                "the store cannot be used: \(reason)",
+                hint: "use a store that refuses to overwrite an object when it is asked to",
+                .store)
+        case .objectTooLarge: self.init(error.description, .damaged)
+        case .failed: self.init(error.description, .store)
+        }
+    }
+
+    private init(newerFormat name: String) {
+        self.init(
+            "the object \"\(name)\" was written by a newer version of this program",
+            hint: "update it", .otherFormat)
+    }
+
+    /// What ``ObjectName`` says, for a hint.
     static let ruleOfNames =
         "a name has the characters a to z, 0 to 9, -, _ and ., with / between components"
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
+internal import SecureMirror
 internal import SecureStorage
-internal import SecureSync
 
 /// `securestorage mirror`: keeps a file in a store, continuously.
 struct MirrorFile: FileVerb {
@@ -188,7 +188,7 @@ struct MirrorFile: FileVerb {
             case .status(let status):
                 try report.show(status)
                 // `run()` ends with it at the next commit only, which may be far.
-                if case .otherMirror? = status.failure as? SyncError, let error = status.failure {
+                if case .otherMirror? = status.failure as? MirrorError, let error = status.failure {
                     throw error
                 }
             case .stop:

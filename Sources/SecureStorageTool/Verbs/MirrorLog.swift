@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import SecureMirror
 internal import SecureStorage
-internal import SecureSync
 
 /// `securestorage mirror-log`: lists what can be restored.
 struct MirrorLog: ParsableCommand {

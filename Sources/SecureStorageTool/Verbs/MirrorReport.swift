@@ -1,5 +1,5 @@
 internal import Foundation
-internal import SecureSync
+internal import SecureMirror
 
 /// Shows the status of a mirror: as a line that is replaced on a terminal, as lines of a log, or as
 /// JSON.
@@ -95,7 +95,7 @@ struct MirrorReport {
         if let failure = status.failure {
             let text = Self.text(failure)
             guard logged != .failing(text) else { return }
-            guard case SyncError.store(_, _, isTransient: true) = failure else {
+            guard (failure as? MirrorError)?.isTransient == true else {
                 pending = text
                 return
             }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import SecureMirror
 internal import SecureStorage
-internal import SecureSync
 
 /// `securestorage mirror-verify`: checks whether all of a mirror is sound.
 struct MirrorVerify: ParsableCommand {
@@ -82,12 +82,12 @@ struct MirrorVerify: ParsableCommand {
         }
     }
 
-    private static func kind(of problems: [SyncError]) -> FailureKind {
+    private static func kind(of problems: [MirrorError]) -> FailureKind {
         let isWrongKey = problems.allSatisfy { if case .wrongKey = $0 { true } else { false } }
         return isWrongKey ? .wrongKey : .damaged
     }
 
-    private static func problem(_ error: SyncError) -> Answer.Problem {
+    private static func problem(_ error: MirrorError) -> Answer.Problem {
         switch error {
         case .damaged(let object, let reason): Answer.Problem(object: object, problem: reason)
         case .wrongKey(let object):

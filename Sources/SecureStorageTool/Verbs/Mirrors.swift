@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
+internal import SecureMirror
 internal import SecureStorage
-internal import SecureSync
 
 /// `securestorage mirrors`: lists the mirrors of a store.
 struct Mirrors: ParsableCommand {
@@ -56,9 +56,9 @@ struct Mirrors: ParsableCommand {
                         Mirror(
                             name: name,
                             history: try await DatabaseMirror.history(of: name, in: store)))
-                } catch SyncError.noMirror {
+                } catch MirrorError.noMirror {
                     // None of its generations was complete yet.
-                } catch SyncError.damaged, SyncError.newerFormat {
+                } catch MirrorError.damaged, MirrorError.newerFormat {
                     mirrors.append(Mirror(name: name, history: []))
                 }
             }

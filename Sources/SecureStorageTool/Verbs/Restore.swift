@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
+internal import SecureMirror
 internal import SecureStorage
-internal import SecureSync
 
 /// `securestorage restore`: restores a file from its mirror.
 struct Restore: FileVerb {

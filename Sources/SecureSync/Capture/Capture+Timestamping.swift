@@ -1,4 +1,5 @@
 package import SecureStorage
+internal import SecureStoragePlatform
 
 extension Capture {
     /// Turns all marks into changes with timestamps, writes the clocks and removes the marks; in a

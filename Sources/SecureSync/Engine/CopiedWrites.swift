@@ -1,5 +1,7 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// Writes that a copied file shares with its original, and that the original has sent.
 ///
@@ -99,7 +101,7 @@ extension CopiedWrites {
     ///   - snapshot: The snapshot to load.
     /// - Throws: The store's errors.
     init(
-        _ store: any SyncObjectStore, _ keys: GroupKeys, after sent: BatchPosition, sealed: UInt64,
+        _ store: any ObjectStore, _ keys: GroupKeys, after sent: BatchPosition, sealed: UInt64,
         _ snapshot: AdoptedSnapshot
     ) async throws {
         var (number, isLast) = (sent.number, false)

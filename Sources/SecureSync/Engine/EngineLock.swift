@@ -29,7 +29,7 @@ final class EngineLock: Sendable {
     ///   - patience: How long to wait.
     /// - Returns: nil if there is no lock: on iOS and similar systems, or if no file can be created
     ///   in the directory.
-    /// - Throws: `SyncError.otherEngine` after `patience`; `SyncError.store` on a file system
+    /// - Throws: `SyncError.otherEngine` after `patience`; `SyncError.lockFailed` on a file system
     ///   without locks.
     static func take(beside url: URL, patience: Duration) async throws -> EngineLock? {
         #if os(iOS) || os(tvOS) || os(visionOS) || os(watchOS)
@@ -47,9 +47,8 @@ final class EngineLock: Sendable {
                 } catch let error as SystemError {
                     // Another user's file, not yet opened up to others.
                     guard error.isDenial else {
-                        throw SyncError.store(
-                            code: "lock", message: "\(path) cannot be locked: \(error.reason)",
-                            isTransient: false)
+                        throw SyncError.lockFailed(
+                            "\(path) cannot be locked: \(error.reason)")
                     }
                 }
                 guard let pause = backoff.next() else { throw SyncError.otherEngine }

@@ -1,4 +1,5 @@
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 // Applies each transaction after everything that its writer had applied.
 extension Inbox {

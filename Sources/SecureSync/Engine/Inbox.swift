@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 /// Applies other members' changes from the store to the file.
@@ -7,7 +8,7 @@ internal import SecureStorage
 struct Inbox {
     let database: any SecureDatabaseWriter
     let capture: Capture
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     let keys: GroupKeys
     var logs: [MemberID: LogReader] = [:]
     /// The removed members whose logs end where the chain says.
@@ -63,7 +64,7 @@ struct Inbox {
     struct NeedsSnapshot: Error {}
 
     init(
-        _ database: any SecureDatabaseWriter, _ capture: Capture, _ store: any SyncObjectStore,
+        _ database: any SecureDatabaseWriter, _ capture: Capture, _ store: any ObjectStore,
         _ keys: GroupKeys
     ) {
         (self.database, self.capture, self.store, self.keys) = (database, capture, store, keys)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 /// One member's log, from the first batch not applied here.
@@ -40,7 +41,7 @@ struct LogReader {
         var size: Int
     }
 
-    init(_ position: BatchPosition, _ store: any SyncObjectStore, _ keys: GroupKeys) {
+    init(_ position: BatchPosition, _ store: any ObjectStore, _ keys: GroupKeys) {
         log = MemberLog(store: store, keys: keys, member: position.member)
         self.position = position
     }

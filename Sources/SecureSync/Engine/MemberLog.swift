@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 /// One member's log in the store.
@@ -7,7 +8,7 @@ internal import SecureStorage
 /// signed is its batch. A name taken by another object costs the writer one more attempt, and
 /// readers nothing.
 struct MemberLog: Sendable {
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     let keys: GroupKeys
     let member: MemberID
 
@@ -35,7 +36,7 @@ struct MemberLog: Sendable {
             .filter { $0.number >= first }
     }
 
-    private static func places(in objects: [SyncObject], _ prefix: String) -> [Place] {
+    private static func places(in objects: [StoredObject], _ prefix: String) -> [Place] {
         var tries: [UInt64: [UInt64]] = [:]
         for object in objects where object.size <= SealedObject.longest {
             guard let (number, attempt) = SyncNames.batch(of: object.name, after: prefix) else {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 internal import SecureStoragePlatform
 
@@ -7,7 +8,7 @@ internal import SecureStoragePlatform
 struct Outbox: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
-    let store: any SyncObjectStore
+    let store: any ObjectStore
 
     /// A batch of this member's log exists with other bytes: another copy of this file also writes.
     struct OtherCopy: Error {}
@@ -106,9 +107,7 @@ struct Outbox: Sendable {
             // The answer to an earlier attempt may have been lost.
             if found == batch.bytes { return }
             guard let found else {
-                throw SyncError.store(
-                    code: "changing", message: "\(name) was there, and is not any more",
-                    isTransient: true)
+                throw SyncError.tryAgain("\(name) was there, and is not any more")
             }
             if log.isSigned(found, batch.number) { throw OtherCopy() }
             attempt += 1

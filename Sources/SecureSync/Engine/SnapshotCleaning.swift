@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 // Removes objects that a snapshot replaces, and the remains of unfinished snapshots.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 /// Replaces the file's rows with a snapshot's, and reapplies changes that only this file has, in
@@ -9,7 +10,7 @@ internal import SecureStorage
 struct SnapshotLoading: Sendable {
     let capture: Capture
     let keys: GroupKeys
-    let store: any SyncObjectStore
+    let store: any ObjectStore
 
     /// Downloads a snapshot's parts, and removes the files after `body`.
     func withFiles(

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 
 extension BatchPosition {
     /// This position, or the later one in a snapshot from which the group continues.
@@ -14,7 +15,7 @@ extension BatchPosition {
 /// A manifest without an authorized signer is invalid: it takes a number and changes nothing, as
 /// with the chain. Damage by a store shows, since each manifest names the hash of the previous one.
 struct SnapshotStore: Sendable {
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     let keys: GroupKeys
 
     /// The numbers of the manifests after `number`, in their order.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureKeys
 internal import SecureStorage
 internal import SecureStoragePlatform
@@ -23,7 +24,7 @@ struct SnapshotWriting: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture
     let keys: GroupKeys
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     let policy: SnapshotPolicy
 
     var snapshots: SnapshotStore { SnapshotStore(store: store, keys: keys) }
@@ -263,7 +264,7 @@ struct SnapshotWriting: Sendable {
                 group: keys.group, rows: name, part: UInt64(index + 1))
             let bytes = try Data(contentsOf: file)
             if try await !store.create(part, bytes), try await store.read(part) != bytes {
-                throw SyncError.storeCannotCreateOnly("it has an object with a random name")
+                throw SyncError.store(.cannotCreateOnly("it has an object with a random name"))
             }
         }
         try await send()

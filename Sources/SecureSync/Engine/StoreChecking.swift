@@ -1,15 +1,16 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 /// Reads objects and records problems.
 struct StoreChecking {
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     private(set) var found = SyncVerification()
     private var logs: [MemberID: Log] = [:]
     /// Positions that batches acknowledge, with the batch's name.
     private var named: [(position: BatchPosition, by: String)] = []
 
-    init(store: any SyncObjectStore) { self.store = store }
+    init(store: any ObjectStore) { self.store = store }
 
     /// The findings about a log.
     private struct Log {

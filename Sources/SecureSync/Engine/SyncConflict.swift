@@ -1,5 +1,6 @@
 public import Foundation
 public import SecureStorage
+internal import SecureStoragePlatform
 
 /// A value that lost to a concurrent write, or a row that is held back.
 ///

@@ -1,5 +1,7 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 // Continuous sync until cancelled.
 extension SyncEngine {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 
 // How a member's log begins, and how a member returns after being offline too long: see
@@ -18,9 +19,7 @@ extension SyncEngine {
             guard place.entered == 0 else { return }
             guard let newest = adopted.newest else {
                 guard keys.isFounder, place.former == nil else {
-                    throw SyncError.store(
-                        code: "empty", message: "the group's first snapshot is not there yet",
-                        isTransient: true)
+                    throw SyncError.tryAgain("the group's first snapshot is not there yet")
                 }
                 let writing = SnapshotWriting(
                     database: database, capture: capture, keys: keys, store: store, policy: policy)
@@ -57,9 +56,7 @@ extension SyncEngine {
                 guard failure.isOfALog else { throw failure }
             }
             guard outcome.isSettled else {
-                throw SyncError.store(
-                    code: "changing", message: "the store does not show all batches yet",
-                    isTransient: true)
+                throw SyncError.tryAgain("the store does not show all batches yet")
             }
             try await completeRows(keys)
             if keys.isReader || newest.manifest.declaration.logs[keys.member] != nil {
@@ -77,8 +74,7 @@ extension SyncEngine {
                 try await setEntered(entered, keys)
             }
         }
-        throw SyncError.store(
-            code: "busy", message: "other members write snapshots all the time", isTransient: true)
+        throw SyncError.tryAgain("other members write snapshots all the time")
     }
 
     /// The file's snapshot, the store's newest, and the last number with an object.

@@ -1,4 +1,5 @@
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 // New devices in the group: anyone with a code or a member's device can add one, and it can read
 // everything.

@@ -52,8 +52,7 @@ extension SyncEngine {
         for _ in 0..<100 {
             do { return try await change() } catch is SyncGroup.Outdated {}
         }
-        throw SyncError.store(
-            code: "busy", message: "members leave the group all the time", isTransient: true)
+        throw SyncError.tryAgain("members leave the group all the time")
     }
 
     /// This member's last batch in the store from before it applied anything invalid.

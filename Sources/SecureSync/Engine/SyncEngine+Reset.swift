@@ -1,3 +1,4 @@
+public import ObjectStores
 internal import SecureStorage
 
 // See Docs/Decisions/0039-a-group-that-follows-another.md.
@@ -30,21 +31,22 @@ extension SyncEngine {
     /// - Parameter other: An engine that the group does not use yet.
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the stores
     ///   and of the database.
-    public func moveGroup(to other: any SyncObjectStore) async throws {
+    public func moveGroup(to other: any ObjectStore) async throws {
         try await beginAnew(in: other, evenIfAbsent: true)
     }
 
-    private func beginAnew(in other: (any SyncObjectStore)?, evenIfAbsent: Bool) async throws {
+    private func beginAnew(in other: (any ObjectStore)?, evenIfAbsent: Bool) async throws {
         do {
             _ = try await syncOnce()
         } catch let error as SyncError
             where error != .notAMember
-            && (other != nil || !error.isTransient || evenIfAbsent && error.isAbsentGroup)
+            && (other != nil || !error.isTransient
+                || evenIfAbsent && error == .groupNotFound(in: store.place))
         {
             // Unreadable objects are why the group is reset.
         }
         let isHere = other == nil
-        let other = other ?? store
+        let other = other.map(SyncError.translating) ?? store
         try await inTurn { [self] in
             let group = try await currentGroup()
             if isHere, try await goOnBeside(group) { return }
@@ -66,9 +68,7 @@ extension SyncEngine {
             repeat {
                 tries += 1
                 guard tries < 100 else {
-                    throw SyncError.store(
-                        code: "busy", message: "the synced tables change all the time",
-                        isTransient: true)
+                    throw SyncError.tryAgain("the synced tables change all the time")
                 }
                 try await database.write { [capture] in _ = try Outbox.seal(own, capture, in: $0) }
             } while try await writing.writeFirst(of: keys.writers) == nil

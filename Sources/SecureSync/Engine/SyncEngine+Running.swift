@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 internal import SecureStoragePlatform
 

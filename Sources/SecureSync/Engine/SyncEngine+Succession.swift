@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureStorage
 internal import SecureStoragePlatform
 
@@ -68,7 +69,7 @@ extension SyncEngine {
             let objects = try await store.list(SyncNames.all(group: id), after: nil).objects
             if objects.contains(where: { $0.name != SyncNames.mark(group: id) }) { return }
         }
-        throw SyncError.absentGroup(in: store)
+        throw SyncError.groupNotFound(in: store.place)
     }
 
     /// Makes the file a member of the group that follows its own.
@@ -166,7 +167,7 @@ extension SyncEngine {
         } catch let error as SyncError where error.isAbsence || error.isDamaged {
             // It cannot be followed: the file has to join it anew.
             return true
-        } catch SyncError.store(code: SyncGroup.unknownMember, _, _) {
+        } catch SyncError.notAddedYet {
             return true
         }
     }

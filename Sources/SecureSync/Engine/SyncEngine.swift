@@ -1,4 +1,5 @@
 public import Foundation
+public import ObjectStores
 public import SecureKeys
 public import SecureStorage
 internal import SecureStoragePlatform
@@ -20,7 +21,7 @@ public final class SyncEngine: Sendable {
     private let line = WorkLine()
     let changes = StatusChanges(SyncStatus())
     private let group = Locked<SyncGroup?>(nil)
-    private let currentStore: Locked<any SyncObjectStore>
+    private let currentStore: Locked<TranslatingStore>
     /// Whether something was sent without notifying the others.
     let owesMark = SharedFlag()
     /// See ``completeSuccession()``.
@@ -42,19 +43,19 @@ public final class SyncEngine: Sendable {
     ///   - keyStore: The store for this member's keys: on this device, and not in its backups.
     /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
     public convenience init(
-        _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any SyncObjectStore,
+        _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any ObjectStore,
         keyStore: any KeyStore
     ) throws {
         try self.init(database, capture: Capture(tables), store: store, keyStore: keyStore)
     }
 
     package init(
-        _ database: any SecureDatabaseWriter, capture: Capture, store: any SyncObjectStore,
+        _ database: any SecureDatabaseWriter, capture: Capture, store: any ObjectStore,
         keyStore: any KeyStore, policy: SnapshotPolicy = SnapshotPolicy()
     ) throws {
         self.policy = policy
         (self.database, self.capture, self.keyStore) = (database, capture, keyStore)
-        currentStore = Locked(store)
+        currentStore = Locked(SyncError.translating(store))
         try database.write { db in
             try capture.install(in: db)
             try SyncJournal(db).install()
@@ -63,7 +64,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// The store with the group's objects.
-    var store: any SyncObjectStore { currentStore.withLock { $0 } }
+    var store: TranslatingStore { currentStore.withLock { $0 } }
 
     // MARK: - The group
 
@@ -251,8 +252,8 @@ public final class SyncEngine: Sendable {
     }
 
     /// Continues with another group or store, as recorded in the file.
-    func use(_ group: SyncGroup?, in store: any SyncObjectStore) {
-        currentStore.withLock { $0 = store }
+    func use(_ group: SyncGroup?, in store: any ObjectStore) {
+        currentStore.withLock { $0 = SyncError.translating(store) }
         self.group.withLock { $0 = group }
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// Which timestamps other members may use.
 ///

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import ObjectStores
 internal import SecureKeys
 
 /// A member's private keys: one for signing, the others for receiving the group's keys.

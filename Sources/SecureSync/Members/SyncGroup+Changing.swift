@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureKeys
 
 // Changing the group: each change is an entry of the chain.
@@ -41,9 +42,7 @@ extension SyncGroup {
             }
             try await refresh()
         }
-        throw SyncError.store(
-            code: "busy", message: "other members change the group all the time",
-            isTransient: true)
+        throw SyncError.tryAgain("other members change the group all the time")
     }
 
     /// Milliseconds since 1970, by this machine's clock.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 package import SecureKeys
 internal import SecureStoragePlatform
 
@@ -6,7 +7,7 @@ internal import SecureStoragePlatform
 extension SyncGroup {
     /// Founds a group with this device as its first member.
     package static func create(
-        in store: any SyncObjectStore, keyStore: any KeyStore, deviceName: String
+        in store: any ObjectStore, keyStore: any KeyStore, deviceName: String
     ) async throws -> SyncGroup {
         let id = Data(RandomBytes.make(16))
         let keys = MemberKeys.random()
@@ -28,7 +29,7 @@ extension SyncGroup {
 
     /// Joins the group of an invitation; a reader cannot bring rows along.
     package static func join(
-        _ invitation: SyncInvitation, in store: any SyncObjectStore, keyStore: any KeyStore,
+        _ invitation: SyncInvitation, in store: any ObjectStore, keyStore: any KeyStore,
         deviceName: String, bringsRows: Bool = false
     ) async throws -> SyncGroup {
         let guest = MemberKeys(of: invitation.secret)
@@ -55,7 +56,7 @@ extension SyncGroup {
 
     /// Searches a store's groups for the one with a member.
     private static func find(
-        _ guest: MemberID, of invitation: SyncInvitation, in store: any SyncObjectStore
+        _ guest: MemberID, of invitation: SyncInvitation, in store: any ObjectStore
     ) async throws -> Data? {
         var last: String?
         while let next = try await store.list("", after: last).objects.first {

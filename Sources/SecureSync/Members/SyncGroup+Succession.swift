@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ObjectStores
 internal import SecureKeys
 
 // The group that follows this one after a reset: because a store lost objects, or to use another
@@ -34,7 +35,7 @@ extension SyncGroup {
     }
 
     private static func isThere(
-        _ successor: Successor, in store: any SyncObjectStore
+        _ successor: Successor, in store: any ObjectStore
     ) async throws -> Bool {
         let first = SyncNames.chainEntry(group: successor.id, number: 1)
         return try await store.read(first) == successor.entry
@@ -54,7 +55,7 @@ extension SyncGroup {
     }
 
     /// Notes the listed objects that may name a successor.
-    func noteCandidates(_ objects: [SyncObject]) {
+    func noteCandidates(_ objects: [StoredObject]) {
         let prefix = SyncNames.successors(group: id)
         candidates = objects.filter { object in
             SyncNames.number(of: object.name, after: prefix) != nil
@@ -65,7 +66,7 @@ extension SyncGroup {
     /// Creates, in a store, the chain of a group with this group's devices and recovery codes.
     ///
     /// Nobody moves there before ``announce(_:after:in:)``.
-    func foundSuccessor(in store: any SyncObjectStore) async throws -> SyncGroup {
+    func foundSuccessor(in store: any ObjectStore) async throws -> SyncGroup {
         guard let member = state.activeMember(member), member.role == .admin else {
             throw SyncError.notAllowed("only an admin begins anew, or moves the group")
         }
@@ -95,7 +96,7 @@ extension SyncGroup {
     ///   - store: The store that the members use.
     /// - Throws: The store's errors.
     func announce(
-        _ entry: Data, after formerChains: [Data: [Data]], in store: any SyncObjectStore
+        _ entry: Data, after formerChains: [Data: [Data]], in store: any ObjectStore
     ) async throws {
         // Members of former groups find the next group, and continue there.
         var next = entry
@@ -114,7 +115,7 @@ extension SyncGroup {
     }
 
     private func complete(
-        _ chain: [Data], of group: Data, in store: any SyncObjectStore
+        _ chain: [Data], of group: Data, in store: any ObjectStore
     ) async throws {
         for (index, bytes) in chain.enumerated() {
             // Only the hash of an invalid entry is known, and nobody could read beyond it.
@@ -126,7 +127,7 @@ extension SyncGroup {
 
     /// Whether an object names the successor, or another valid one.
     private func isAnnounced(
-        _ entry: Data, as name: String, in store: any SyncObjectStore
+        _ entry: Data, as name: String, in store: any ObjectStore
     ) async throws -> Bool {
         if try await store.create(name, entry) { return true }
         // The answer may have been lost.
@@ -146,9 +147,6 @@ extension SyncGroup {
         }
     }
 
-    /// The error code for a member that may still be added.
-    static let unknownMember = "unknown"
-
     /// The following group in its current state, for the first of `members` that belongs to it.
     ///
     /// - Throws: ``SyncError/notAMember`` if none does; a transient error if one may still be
@@ -166,10 +164,7 @@ extension SyncGroup {
             guard known.contains(where: { now.member($0) == nil }) else {
                 throw SyncError.notAMember
             }
-            throw SyncError.store(
-                code: Self.unknownMember,
-                message: "who began the group anew did not know this member, and no other one has "
-                    + "added it yet; wait, or join again", isTransient: true)
+            throw SyncError.notAddedYet
         }
         let keys = try await keys(of: member, in: group)
         if now.member(member)?.kind == .device {

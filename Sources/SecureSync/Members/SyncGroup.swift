@@ -1,11 +1,12 @@
 internal import Crypto
 package import Foundation
+internal import ObjectStores
 package import SecureKeys
 
 /// A group in a store, read and changed by one of its members.
 package actor SyncGroup {
     package nonisolated let id: Data
-    let store: any SyncObjectStore
+    let store: any ObjectStore
     let keyStore: any KeyStore
     /// This member.
     package internal(set) var member: MemberID
@@ -29,7 +30,7 @@ package actor SyncGroup {
     private var known: (count: UInt64, invalid: InvalidObjects) = (0, InvalidObjects())
 
     init(
-        _ id: Data, _ keys: MemberKeys, in store: any SyncObjectStore, keyStore: any KeyStore,
+        _ id: Data, _ keys: MemberKeys, in store: any ObjectStore, keyStore: any KeyStore,
         chain: (state: MembershipState, entries: [Data]) = (MembershipState(), [])
     ) {
         self.id = id
@@ -44,7 +45,7 @@ package actor SyncGroup {
     ///
     /// - Throws: `KeyStoreError` if this device does not have the member's keys; ``SyncError``.
     package init(
-        resuming entries: [Data], as member: MemberID, in store: any SyncObjectStore,
+        resuming entries: [Data], as member: MemberID, in store: any ObjectStore,
         keyStore: any KeyStore
     ) throws {
         guard let first = entries.first else { throw SyncError.notAMember }

@@ -1,4 +1,5 @@
 package import SecureStorage
+internal import SecureStoragePlatform
 
 extension Capture {
     /// Merges other members' changes into the file; in a write transaction, after

@@ -1,4 +1,5 @@
 import SecureStorage
+internal import SecureStoragePlatform
 
 /// The result of a merge.
 package struct MergeReport: Equatable, Sendable {

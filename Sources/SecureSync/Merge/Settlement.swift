@@ -1,4 +1,5 @@
 import SecureStorage
+internal import SecureStoragePlatform
 
 /// Determines which rows are visible after some have changed, without checking all rows.
 ///

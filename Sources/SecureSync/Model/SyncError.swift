@@ -1,42 +1,29 @@
 public import Foundation
+public import ObjectStores
 
-/// Why a store or a mirror failed.
+/// Why sync failed.
 ///
 /// Descriptions contain names of objects, files and devices, and a store engine's messages; never a
 /// key, a password, or database content.
 public enum SyncError: Error, Sendable, Hashable {
-    /// A name breaks the rule of ``SyncObjectName``.
-    case invalidName(String)
+    /// The store failed.
+    case store(StoreError)
 
-    /// The store does not create an object only once, as required; the text describes what
-    /// happened.
-    case storeCannotCreateOnly(String)
+    /// The group or the store changed during the call, or is not complete yet; the text says what.
+    /// The same call may succeed later.
+    case tryAgain(String)
 
-    /// The store has failed.
-    ///
-    /// - code: The engine's own: S3's `503 SlowDown`, a PostgreSQL SQLSTATE, the name of an
-    ///   `errno`.
-    /// - message: The engine's text.
-    /// - isTransient: Whether the same call may succeed later, as after network, load or restart
-    ///   problems.
-    case store(code: String, message: String, isTransient: Bool)
+    /// The store shows nothing of the group. It is more likely not mounted, or another one, than
+    /// emptied; the text is its location.
+    case groupNotFound(in: String)
 
-    /// Another mirror writes under this name; this one has stopped.
-    case otherMirror(String)
+    /// The group was reset by a member that did not know this one, and no other member has added it
+    /// yet; wait, or join again.
+    case notAddedYet
 
-    /// The store has no complete mirror with this name, or none for that time.
-    case noMirror(String)
-
-    /// The newest state at that time is unknown: the mirror's machine had a wrong clock, and the
-    /// state after `last` has the time `next`, which is in the future.
-    case clockWasWrong(last: Date, next: Date)
-
-    /// The mirror's objects for that time were stored with another database key, or with other key
-    /// derivation settings; the text names an object.
-    case wrongKey(String)
-
-    /// The mirrored database has a different page size, in bytes, which the configuration must set.
-    case otherPageSize(Int)
+    /// The lock by which engines of several processes take turns cannot be used; the text has the
+    /// path and the reason.
+    case lockFailed(String)
 
     /// An object differs from the original, or is missing; the second text describes the problem.
     case damaged(String, String)
@@ -100,8 +87,11 @@ public enum SyncError: Error, Sendable, Hashable {
 extension SyncError {
     /// Whether the same call may succeed later.
     public var isTransient: Bool {
-        if case .store(_, _, let isTransient) = self { return isTransient }
-        return false
+        switch self {
+        case .store(let error): error.isTransient
+        case .tryAgain, .groupNotFound, .notAddedYet: true
+        default: false
+        }
     }
 
     /// Whether it may be temporary, while this member continues with the rest: others or the store
@@ -121,10 +111,17 @@ extension SyncError {
         return false
     }
 
-    /// Whether it is a finding about stored objects.
-    var isFinding: Bool {
-        if case .newerFormat = self { return true }
-        return isDamaged
+    /// A store whose failures are errors of sync.
+    static func translating(_ store: any ObjectStore) -> TranslatingStore {
+        store as? TranslatingStore ?? TranslatingStore(store) { SyncError($0) }
+    }
+
+    init(_ error: StoreError) {
+        switch error {
+        case .objectTooLarge(let name):
+            self = .damaged(name, "it is larger than an object can be")
+        case .failed, .cannotCreateOnly, .invalidName: self = .store(error)
+        }
     }
 
     /// Whether a log is blocked because one of its objects cannot be read, or waits for another
@@ -158,28 +155,18 @@ extension SyncError: CustomStringConvertible {
     /// What happened, and what to do.
     public var description: String {
         switch self {
-        case .invalidName(let name):
-            "\"\(name)\" cannot be the name of an object: names have the characters a to z, 0 to 9, -, _ "
-                + "and ., with / between components, which do not begin with a dot"
-        case .storeCannotCreateOnly(let reason):
-            "the store cannot be used: \(reason); use one that supports conditional creation"
-        case .otherMirror(let name):
-            "another mirror writes under the name \"\(name)\", so this one has stopped; give each database "
-                + "a name of its own, or start this one again to take over"
-        case .noMirror(let name):
-            "the store has no complete mirror \"\(name)\" of that time"
-        case .clockWasWrong(let last, let next):
-            "the clock of the mirror's machine was wrong: the state after that of \(Self.text(last)) has "
-                + "the time \(Self.text(next)), which is still to come; restore one of these two, or the "
-                + "newest"
-        case .wrongKey(let name):
-            "wrong key: the object \"\(name)\" was stored with another one; states from before a change "
-                + "of the key have the key of that time"
-        case .otherPageSize(let size):
-            "the database has pages of \(size) bytes; set configuration.cipher.pageSize"
+        case .store(let error): error.description
+        case .tryAgain(let reason): "\(reason); try again"
+        case .groupNotFound(let place):
+            "\(place) shows nothing of the group: it is not mounted, or not the place that the group "
+                + "uses; if it is, and was emptied, reset the group by force"
+        case .notAddedYet:
+            "the member that reset the group did not know this one, and no other member has added it "
+                + "yet; wait, or join again"
+        case .lockFailed(let reason): reason
         case .damaged(let name, let reason):
-            "the object \"\(name)\" is damaged: \(reason); check the key; if it is right, restore an "
-                + "earlier point in time"
+            "the object \"\(name)\" is damaged: \(reason); verify() lists all damage; if the store cannot "
+                + "be put right, reset the group"
         case .newerFormat(let name):
             "the object \"\(name)\" was written by a newer version of this library; update it"
         case .notAMember:
@@ -222,8 +209,6 @@ extension SyncError: CustomStringConvertible {
         case .captureWasOff(let table):
             "changes of the table \"\(table)\" may not have been captured: its triggers are not those "
                 + "of its columns; install them after each migration, before rows change"
-        case .store(let code, let message, let isTransient):
-            "the store failed\(isTransient ? " for now" : ""): \(message) [\(code)]"
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// The limits of a body; larger ones are not read.
 ///

@@ -1,4 +1,5 @@
 package import Foundation
+internal import ObjectStores
 
 /// The names of a group's objects.
 ///
@@ -84,16 +85,6 @@ package enum SyncNames {
     /// The beginning of the names of the group's snapshots.
     package static func snapshots(group: Data) -> String { "\(hex(group))/s/" }
 
-    /// Whether a name is of a group's object: all begin with the group's 16 bytes in hexadecimal
-    /// digits.
-    package static func isOfGroup(_ name: String) -> Bool {
-        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-        return parts.count > 1 && parts[0].utf8.count == 32
-            && parts[0].utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (97...102).contains(byte)
-            }
-    }
-
     /// The mark that is set after storing an object.
     package static func mark(group: Data) -> String { "\(hex(group))/w" }
 
@@ -144,7 +135,7 @@ package enum SyncNames {
     }
 }
 
-extension SyncObjectStore {
+extension ObjectStore {
     /// Returns the listed numbers of a chain, a log or the snapshots, in order.
     func listNumbers(_ prefix: String, after: String? = nil) async throws -> [UInt64] {
         try await listAll(prefix, after: after).compactMap {

@@ -1,5 +1,7 @@
 import Foundation
+@testable import ObjectStores
 import SecureKeys
+@testable import SecureMirror
 import SecureStorage
 import SecureSync
 import SyncTestKit
@@ -36,7 +38,7 @@ struct SyncSnippets {
         try await DatabaseMirror.restore("notes", from: store, to: url, key: key)
         // end
         check(SecureDatabaseStore.exists(at: url))
-        await #expect(throws: SyncError.noMirror("notes")) {
+        await #expect(throws: MirrorError.noMirror("notes")) {
             // begin
             try await DatabaseMirror.restore(
                 "notes", from: store, to: url, key: key, at: .date(yesterday), replacing: true)

@@ -1,5 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+import ObjectStores
+import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing
@@ -88,7 +90,7 @@ struct MirrorKillTests {
             let restored: Ledger.State
             do {
                 restored = try await place.restored()
-            } catch SyncError.noMirror where stored == 0 {
+            } catch MirrorError.noMirror where stored == 0 {
                 tally.early += 1
                 continue
             }

@@ -1,5 +1,6 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -38,7 +39,7 @@ struct MirrorOutageTests {
                 do {
                     try await mirror.flush()
                     break
-                } catch SyncError.store(_, _, true) {
+                } catch let error as MirrorError where error.isTransient {
                     failures += 1
                 }
             }

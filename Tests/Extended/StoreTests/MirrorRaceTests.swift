@@ -1,5 +1,6 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing
@@ -78,7 +79,7 @@ struct MirrorRaceTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         for error in outcomes.compactMap(\.error) {
-            check(error as? SyncError, equals: .otherMirror(place.name), "round \(round)")
+            check(error as? MirrorError, equals: .otherMirror(place.name), "round \(round)")
         }
         let winners = outcomes.filter { $0.error == nil }.compactMap(\.stored)
         check(!winners.isEmpty, "round \(round): all have stopped")

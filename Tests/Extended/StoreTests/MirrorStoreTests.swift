@@ -1,6 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
 import SecureKeys
+import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing
@@ -90,7 +91,7 @@ struct MirrorStoreTests {
             let state = try await otherPool.write { try Ledger.commit($0) }
             try await place.mirror(of: otherPool).flush()
             _ = try await commit()
-            await #expect(throws: SyncError.otherMirror(place.name)) { try await first.flush() }
+            await #expect(throws: MirrorError.otherMirror(place.name)) { try await first.flush() }
             try await check(place.restored(), equals: state)
             await otherPool.close()
         }
@@ -110,7 +111,7 @@ struct MirrorStoreTests {
             try await mirror.flush()
             try await check(place.store().listAll(place.name).count > before + 2)
             try await check(place.restored(), equals: state)
-            await #expect(throws: SyncError.self) {
+            await #expect(throws: MirrorError.self) {
                 try await place.restored(key: Data(repeating: 9, count: 32))
             }
         }

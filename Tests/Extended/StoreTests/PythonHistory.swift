@@ -1,5 +1,6 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+import ObjectStores
 import SecureKeys
 import SecureStorage
 import SecureSync
@@ -142,7 +143,7 @@ struct PythonHistory {
         }
     }
 
-    /// As Tests/SyncPython/member.py spells them.
+    /// As Tests/Programs/SyncPython/member.py spells them.
     private func rows(of device: Device) throws -> [String] {
         try device.queue.read { db in
             var lines: [String] = []

@@ -1,9 +1,9 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
 import SecureStoragePlatform
 import TestSupport
 
-/// The program Tests/SyncPython/member.py.
+/// The program Tests/Programs/SyncPython/member.py.
 final class PythonMember: Sendable {
     /// A Python with the packages that the program needs; nil if there is none.
     static let python: String? = {
@@ -32,7 +32,7 @@ final class PythonMember: Sendable {
         let file = try Descriptor(creating: path)
         unlink(path)
         process = try ChildProcess.start(
-            [Self.python ?? "python3", Checkout.file("Tests/SyncPython/member.py").path],
+            [Self.python ?? "python3", Checkout.file("Tests/Programs/SyncPython/member.py").path],
             ProcessInfo.processInfo.environment,
             [
                 input.fileHandleForReading.fileDescriptor,

@@ -1,6 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
 import SecureKeys
+import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+import SecureMirror
 import SecureStorage
 import SecureSync
-import SyncChecks
 import Testing
 import TestSupport
 
@@ -28,9 +28,9 @@ struct SyncKillTests {
         }
         defer { cutting.cancel() }
         func start(_ index: Int) throws -> Worker {
-            try Worker(
-                [folders[index].path, place.description, names[index], "\(proxy?.port ?? 0)"],
-                program: "SyncWork")
+            try Worker([
+                "sync", folders[index].path, place.description, names[index], "\(proxy?.port ?? 0)",
+            ])
         }
         var workers = try names.indices.map(start)
         // As in practice, most kills meet a program that is at work.

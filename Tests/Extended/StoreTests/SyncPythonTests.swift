@@ -1,8 +1,9 @@
 import TestSupport
 import Testing
 
-/// Groups with a member that knows nothing of this library: the program in Tests/SyncPython, which
-/// was written from Docs/SyncFormat.md; `make campaign NAME=sync-python` has thousands.
+/// Groups with a member that knows nothing of this library: the program in
+/// Tests/Programs/SyncPython, which was written from Docs/SyncFormat.md;
+/// `make campaign NAME=sync-python` has thousands.
 ///
 /// With the packages that Scripts/setup-stores installs.
 struct SyncPythonTests {

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ObjectStores
 import SecureKeys
 import SecureStorage
 import TestSupport

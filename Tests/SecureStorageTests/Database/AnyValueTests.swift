@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureStorage
 import Testing
 import TestSupport

@@ -1,3 +1,4 @@
+import ObjectStores
 import SecureStorage
 
 extension SecureStorageError {

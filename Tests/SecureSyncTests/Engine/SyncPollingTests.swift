@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureKeys
 import SecureStorage
 import SecureStoragePlatform
@@ -10,7 +11,7 @@ import Testing
 /// How often an engine asks its store.
 struct SyncPollingTests {
     /// A store that counts calls, and whose waits end at once.
-    private final class CountingStore: SyncObjectStore {
+    private final class CountingStore: ObjectStore {
         private let store: InMemoryObjectStore
         private let counts = Locked((lists: 0, waits: 0))
 
@@ -25,7 +26,7 @@ struct SyncPollingTests {
 
         func read(_ name: String) async throws -> Data? { try await store.read(name) }
 
-        func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+        func list(_ prefix: String, after: String?) async throws -> ObjectPage {
             counts.withLock { $0.lists += 1 }
             return try await store.list(prefix, after: after)
         }

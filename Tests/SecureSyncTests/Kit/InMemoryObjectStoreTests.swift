@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SyncTestKit
 import TestSupport
 import Testing

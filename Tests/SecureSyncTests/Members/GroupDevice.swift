@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureKeys
 
 @testable import SecureSync
@@ -8,7 +9,7 @@ struct GroupDevice {
     let group: SyncGroup
     let keyStore: InMemoryKeyStore
 
-    static func founder(_ store: any SyncObjectStore) async throws -> GroupDevice {
+    static func founder(_ store: any ObjectStore) async throws -> GroupDevice {
         let keys = InMemoryKeyStore()
         return GroupDevice(
             group: try await SyncGroup.create(
@@ -17,13 +18,13 @@ struct GroupDevice {
 
     /// Another device that joins by an invitation of this one.
     func inviting(
-        _ name: String, _ store: any SyncObjectStore, role: ChainEntry.Role = .admin
+        _ name: String, _ store: any ObjectStore, role: ChainEntry.Role = .admin
     ) async throws -> GroupDevice {
         try await .joining(try await group.invite(.once, role: role), name, store)
     }
 
     static func joining(
-        _ invitation: SyncInvitation, _ name: String, _ store: any SyncObjectStore,
+        _ invitation: SyncInvitation, _ name: String, _ store: any ObjectStore,
         keyStore: InMemoryKeyStore = InMemoryKeyStore()
     ) async throws -> GroupDevice {
         let group = try await SyncGroup.join(

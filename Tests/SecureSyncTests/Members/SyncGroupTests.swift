@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureKeys
 import SecureStoragePlatform
 import TestSupport

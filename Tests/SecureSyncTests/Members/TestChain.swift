@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+@testable import ObjectStores
 import SecureKeys
 import SecureStoragePlatform
 
@@ -130,7 +131,7 @@ struct TestChain {
 }
 
 /// A store in memory that a test can let lie.
-final class ChainStore: SyncObjectStore {
+final class ChainStore: ObjectStore {
     private let objects: Locked<[String: Data]>
     /// Runs before each creation.
     let beforeCreate = Locked<(@Sendable (String) async throws -> Void)?>(nil)
@@ -163,12 +164,12 @@ final class ChainStore: SyncObjectStore {
 
     func read(_ name: String) async throws -> Data? { objects.withLock { $0[name] } }
 
-    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+    func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         let page = objects.withLock { objects in
             let found = objects.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
-                .map { SyncObject(name: $0.key, size: $0.value.count) }
+                .map { StoredObject(name: $0.key, size: $0.value.count) }
                 .sorted { $0.name < $1.name }
-            return SyncObjectPage(found, isTruncated: false)
+            return ObjectPage(found, isTruncated: false)
         }
         try await afterList.withLock { action in
             defer { action = nil }

@@ -1,4 +1,6 @@
 import Foundation
+import ObjectStores
+import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing
@@ -92,7 +94,7 @@ struct DatabaseMirrorTests {
         for (date, contents) in states {
             try await check(restored(at: .date(date)), equals: contents)
         }
-        await #expect(throws: SyncError.noMirror("notes")) {
+        await #expect(throws: MirrorError.noMirror("notes")) {
             try await restored(at: .date(Date(timeIntervalSince1970: 1)))
         }
     }
@@ -141,9 +143,9 @@ struct DatabaseMirrorTests {
         try add("lost, and known to be")
         // It does not take the name back.
         for _ in 0..<2 {
-            await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+            await #expect(throws: MirrorError.otherMirror("notes")) { try await first.flush() }
         }
-        await #expect(throws: SyncError.otherMirror("notes")) { try await first.run() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await first.run() }
         try await check(restored(), equals: ["other"])
     }
 
@@ -154,7 +156,7 @@ struct DatabaseMirrorTests {
         try add("two")
         try await mirror.flush()
         let url = URL(fileURLWithPath: home.path + "-restored")
-        await #expect(throws: SyncError.wrongKey("notes/0000000000000001/snapshot/manifest")) {
+        await #expect(throws: MirrorError.wrongKey("notes/0000000000000001/snapshot/manifest")) {
             try await DatabaseMirror.restore(
                 "notes", from: store, to: url, key: .raw(SecretBytes.random(count: 32)))
         }
@@ -165,7 +167,7 @@ struct DatabaseMirrorTests {
                 changed[position] ^= 1
                 try await store.remove([entry.name])
                 _ = try await store.create(entry.name, changed)
-                await #expect(throws: SyncError.self, "\(entry.name) \(position)") {
+                await #expect(throws: MirrorError.self, "\(entry.name) \(position)") {
                     try await restored()
                 }
             }

@@ -1,4 +1,5 @@
 import Foundation
+@testable import SecureMirror
 import SecureStoragePlatform
 import TestSupport
 import Testing

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import TestSupport
 import Testing
 
@@ -14,7 +16,7 @@ struct MirrorNamesTests {
         check(
             names.segment(3...255, .hours, of: 1),
             equals: "a/b/0000000000000001/hours/0000000000000003-00000000000000ff")
-        #expect(throws: SyncError.invalidName("A")) { try MirrorNames("A") }
+        #expect(throws: MirrorError.store(.invalidName("A"))) { try MirrorNames("A") }
     }
 
     @Test func `numbers are those that have a number before and after them`() {

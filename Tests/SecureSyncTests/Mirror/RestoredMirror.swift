@@ -1,4 +1,6 @@
 import Foundation
+import ObjectStores
+import SecureMirror
 import SecureStorage
 import SecureSync
 import TestSupport
@@ -12,7 +14,7 @@ extension DirectoryObjectStore {
     }
 }
 
-extension SyncObjectStore {
+extension ObjectStore {
     /// Restores the mirror "notes" into a file that is removed afterwards, and reads that.
     func restored<R>(
         at point: DatabaseMirror.Point = .latest, _ read: (SecureDatabaseStore) throws -> R

@@ -3,7 +3,7 @@ import SecureKeys
 import TestSupport
 import Testing
 
-@testable import SyncS3
+@testable import S3Store
 
 /// Signatures against those that AWS and its own library for Python compute.
 struct AWSSignatureV4Tests {

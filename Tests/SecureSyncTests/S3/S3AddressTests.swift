@@ -1,10 +1,11 @@
 import Foundation
+import ObjectStores
 import SecureKeys
 import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncS3
+@testable import S3Store
 
 /// Addresses, credentials and documents, without a server.
 struct S3AddressTests {
@@ -20,7 +21,7 @@ struct S3AddressTests {
     @Test func `the name of a bucket has at most 255 bytes`() throws {
         let name = String(repeating: "b", count: 255)
         try check(address("http://127.0.0.1:9000", name).bucket, equals: name)
-        #expect(throws: SyncError.self) { try address("http://127.0.0.1:9000", name + "b") }
+        #expect(throws: StoreError.self) { try address("http://127.0.0.1:9000", name + "b") }
     }
 
     @Test func `the bucket is in the host or the path`() throws {
@@ -52,29 +53,29 @@ struct S3AddressTests {
             "ftp://example.com", "https://", "example.com", "https://user:word@example.com",
             "https://example.com?a=b", "https://example.com/#a", "https://example.com/a/../b",
         ] {
-            #expect(throws: SyncError.self, "\(endpoint)") { try address(endpoint) }
+            #expect(throws: StoreError.self, "\(endpoint)") { try address(endpoint) }
         }
         for bucket in ["", "a/b", "..", "a b", "a?b", "a%41"] {
-            #expect(throws: SyncError.self, "\(bucket)") { try address("https://a", bucket) }
+            #expect(throws: StoreError.self, "\(bucket)") { try address("https://a", bucket) }
         }
         for prefix in ["/", "A", "../", "a//b", "a?b", String(repeating: "abc/", count: 110)] {
-            #expect(throws: SyncError.invalidName(prefix), "\(prefix)") {
+            #expect(throws: StoreError.invalidName(prefix), "\(prefix)") {
                 do {
                     _ = try address("https://a", "b", prefix)
-                } catch SyncError.invalidName {
-                    throw SyncError.invalidName(prefix)
+                } catch StoreError.invalidName {
+                    throw StoreError.invalidName(prefix)
                 }
             }
         }
-        #expect(throws: SyncError.self) { try address(nil, "bucket", "", "eu central") }
-        #expect(throws: SyncError.self) { try address("https://a", "a.b", "", "r", .virtualHost) }
+        #expect(throws: StoreError.self) { try address(nil, "bucket", "", "eu central") }
+        #expect(throws: StoreError.self) { try address("https://a", "a.b", "", "r", .virtualHost) }
     }
 
     @Test func `an address text names bucket and prefix`() throws {
         let parts = try S3Address.parts(of: "s3://bucket/a/b")
         check(parts == ("bucket", "a/b"))
         try check(S3Address.parts(of: "s3://bucket") == ("bucket", ""))
-        #expect(throws: SyncError.self) { try S3Address.parts(of: "https://bucket/a") }
+        #expect(throws: StoreError.self) { try S3Address.parts(of: "https://bucket/a") }
     }
 
     // MARK: - Credentials
@@ -97,7 +98,7 @@ struct S3AddressTests {
         let aws = folder.appendingPathComponent(".aws")
         try FileManager.default.createDirectory(at: aws, withIntermediateDirectories: true)
         let home = ["HOME": folder.path]
-        let none = #expect(throws: SyncError.self) { try S3Credentials.find(home) }
+        let none = #expect(throws: StoreError.self) { try S3Credentials.find(home) }
         check(none?.description.contains("\(folder.path)/.aws/credentials"), equals: true)
 
         try Data("[default]\naws_access_key_id = C\naws_secret_access_key = c\n[profile p]\n".utf8)
@@ -126,7 +127,7 @@ struct S3AddressTests {
         check(standard.sessionToken == nil)
         let other = try S3Credentials.find(home.merging(["AWS_PROFILE": "other"]) { $1 })
         check(other.accessKeyID == "O" && other.sessionToken == SecretBytes(utf8: "t=="))
-        #expect(throws: SyncError.self) {
+        #expect(throws: StoreError.self) {
             try S3Credentials.find(home.merging(["AWS_PROFILE": "half"]) { $1 })
         }
         try check(S3Credentials.fromFiles(profile: "no", environment: home) == nil)
@@ -137,7 +138,7 @@ struct S3AddressTests {
 
         let variables = ["AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e"]
         try check(S3Credentials.find(home.merging(variables) { $1 }).accessKeyID, equals: "E")
-        #expect(throws: SyncError.self) {
+        #expect(throws: StoreError.self) {
             try S3Credentials.find(home.merging(["AWS_ACCESS_KEY_ID": "E"]) { $1 })
         }
     }

@@ -3,7 +3,7 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncS3
+@testable import S3Store
 
 /// What a server's refusal means, without a server.
 struct S3RefusalTests {
@@ -17,7 +17,7 @@ struct S3RefusalTests {
     private func message(_ failure: S3Failure) throws -> String {
         let address = try S3Address(
             endpoint: nil, bucket: "bucket", prefix: "", region: "eu-central-1", style: nil)
-        guard case .store(_, let message, _) = failure.error(address, hiding: nil) else {
+        guard case .failed(_, let message, _) = failure.error(address, hiding: nil) else {
             return ""
         }
         return message

@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureSync
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ struct SyncNamesTests {
             SyncNames.snapshotPart(group: group, rows: Data(count: 16), part: 1),
         ]
         for name in names {
-            check(SyncObjectName.isValid(name))
+            check(ObjectName.isValid(name))
             check(SyncNames.group(of: name), equals: group)
             check(name < SyncNames.end(ofGroup: group))
         }

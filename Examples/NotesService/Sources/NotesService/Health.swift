@@ -1,7 +1,7 @@
 import Foundation
 import Hummingbird
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 /// Whether the service does what it promises.
 struct Health: Codable, Equatable, Sendable {

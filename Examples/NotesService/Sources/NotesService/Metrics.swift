@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import SecureSync
+import SecureMirror
 import Synchronization
 
 /// What the service counts, in the text format that Prometheus reads.

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
-import SecureSync
-import SyncS3
+import SecureMirror
+import S3Store
 
 #if PostgreSQL
-    import SyncPostgreSQL
+    import PostgreSQLStore
 #endif
 
 /// Where the mirror is, as the argument `--mirror` names it.
@@ -29,10 +29,10 @@ enum MirrorPlace: Equatable {
     ///   - region: The region of a bucket.
     ///   - environment: The variables of the process.
     /// - Returns: The store; nothing is connected yet.
-    /// - Throws: `ServiceError.configuration`; `SyncError` for an address of S3.
+    /// - Throws: `ServiceError.configuration`; `MirrorError` for an address of S3.
     func store(
         endpoint: String?, region: String?, environment: [String: String]
-    ) throws -> any SyncObjectStore {
+    ) throws -> any ObjectStore {
         switch self {
         case .directory(let path):
             return DirectoryObjectStore(directory: URL(fileURLWithPath: path, isDirectory: true))
@@ -53,7 +53,7 @@ enum MirrorPlace: Equatable {
 
     private static func postgreSQL(
         _ group: String, _ environment: [String: String]
-    ) throws -> any SyncObjectStore {
+    ) throws -> any ObjectStore {
         #if PostgreSQL
             guard let connection = environment[variable], !connection.isEmpty else {
                 throw ServiceError.configuration(

@@ -1,6 +1,6 @@
 import Logging
+import SecureMirror
 import SecureStorage
-import SecureSync
 import ServiceLifecycle
 
 /// Runs the mirror, and stores what is left at the end.
@@ -46,7 +46,7 @@ struct MirrorService: Service {
         for _ in 1..<4 {
             do {
                 return try await mirror.flush()
-            } catch let error as SyncError where error.isTransient {
+            } catch let error as MirrorError where error.isTransient {
                 logger.warning("the mirror cannot be written before the end: \(error)")
             }
             // The task is cancelled if the end takes too long.

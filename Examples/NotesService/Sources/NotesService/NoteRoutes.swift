@@ -1,8 +1,8 @@
 import Foundation
 import Hummingbird
 import Logging
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 /// The requests that the service answers.
 struct NoteRoutes: Sendable {

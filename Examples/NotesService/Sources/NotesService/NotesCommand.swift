@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import Hummingbird
 import Logging
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 /// The program: reads the arguments, restores or opens the database, serves until it is told to
 /// end.
@@ -64,7 +64,7 @@ struct NotesCommand: AsyncParsableCommand {
         do {
             let service = try await NotesService.open(settings(), logger)
             try await service.run(host: host, port: port)
-        } catch SyncError.otherMirror(let name) {
+        } catch MirrorError.otherMirror(let name) {
             // Another code, so that systemd does not start it again: two machines would take the
             // mirror from each other for ever.
             logger.critical("another service has taken over the mirror \"\(name)\"; this one ends")

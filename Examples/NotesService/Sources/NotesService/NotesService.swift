@@ -2,8 +2,8 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
+import SecureMirror
 import SecureStorage
-import SecureSync
 import ServiceLifecycle
 import UnixSignals
 
@@ -12,7 +12,7 @@ struct NotesService: Sendable {
     struct Settings: Sendable {
         var database: URL
         var key: DatabaseKey
-        var store: any SyncObjectStore
+        var store: any ObjectStore
         var mirrorName: String
         var maximumBehind: Duration
     }
@@ -28,7 +28,7 @@ struct NotesService: Sendable {
     ///   - settings: The settings.
     ///   - logger: Receives what happens.
     /// - Returns: A service that does not listen yet.
-    /// - Throws: `SyncError`; `SecureStorageError`.
+    /// - Throws: `MirrorError`; `SecureStorageError`.
     static func open(_ settings: Settings, _ logger: Logger) async throws -> NotesService {
         if !FileManager.default.fileExists(atPath: settings.database.path) {
             try await restore(settings, logger)
@@ -48,7 +48,7 @@ struct NotesService: Sendable {
                 settings.mirrorName, from: settings.store, to: settings.database, key: settings.key)
             logger.notice(
                 "restored \(restored.pageCount) pages from the mirror, as of \(restored.date)")
-        } catch SyncError.noMirror {
+        } catch MirrorError.noMirror {
             // Every other failure ends the program: an empty database must not take the place of
             // one that could not be reached.
             logger.notice("there is neither a database nor a mirror of it: the first start")
@@ -94,7 +94,7 @@ struct NotesService: Sendable {
     /// - Parameters:
     ///   - host: The address to listen at.
     ///   - port: The port; 0 for a free one.
-    /// - Throws: `SyncError`; `SecureStorageError`; what the server throws.
+    /// - Throws: `MirrorError`; `SecureStorageError`; what the server throws.
     func run(host: String, port: Int) async throws {
         let group = group(
             application(host: host, port: port), signals: [UnixSignal.sigterm, .sigint])

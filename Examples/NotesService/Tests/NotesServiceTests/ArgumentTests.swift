@@ -1,6 +1,6 @@
 import Foundation
 import SecureKeys
-import SecureSync
+import SecureMirror
 import Testing
 
 @testable import NotesService

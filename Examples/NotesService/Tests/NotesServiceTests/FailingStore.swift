@@ -1,13 +1,13 @@
 import Foundation
-import SecureSync
+import SecureMirror
 import Synchronization
 
 /// A store that cannot be reached while it is told so, and counts the tries.
-final class FailingStore: SyncObjectStore {
-    private let store: any SyncObjectStore
+final class FailingStore: ObjectStore {
+    private let store: any ObjectStore
     private let state = Mutex((isFailing: false, tries: 0))
 
-    init(_ store: any SyncObjectStore) { self.store = store }
+    init(_ store: any ObjectStore) { self.store = store }
 
     var isFailing: Bool {
         get { state.withLock { $0.isFailing } }
@@ -21,7 +21,7 @@ final class FailingStore: SyncObjectStore {
         guard isFailing else { return }
         state.withLock { $0.tries += 1 }
         try await Task.sleep(for: .milliseconds(50))
-        throw SyncError.store(code: "ETEST", message: "out of reach", isTransient: true)
+        throw StoreError.failed(code: "ETEST", message: "out of reach", isTransient: true)
     }
 
     func create(_ name: String, _ bytes: Data) async throws -> Bool {
@@ -34,7 +34,7 @@ final class FailingStore: SyncObjectStore {
         return try await store.read(name)
     }
 
-    func list(_ prefix: String, after: String?) async throws -> SyncObjectPage {
+    func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         try await reach()
         return try await store.list(prefix, after: after)
     }

@@ -3,7 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import SecureStorage
-import SecureSync
+import SecureMirror
 import ServiceLifecycle
 import Testing
 

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import SecureKeys
 import SecureStorage
-import SecureSync
+import SecureMirror
 import Testing
 
 @testable import NotesService

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import ObjectStores
     import SecureKeys
     import SecureStorage
     import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ObjectStores
 import SecureStorage
 import Testing
 import TestSupport

@@ -7,8 +7,8 @@ import TestSupport
     /// Workloads whose system calls fail one after another, or whose process is killed in place of
     /// a call; then a new process examines the remains.
     ///
-    /// A preloaded library (`Tests/FaultySystem`) fails the calls of a program
-    /// (`Tests/FaultyWork`).
+    /// A preloaded library (`Tests/Preload`) fails the calls of a program
+    /// (`Tests/Programs/FaultyWork`).
     @Suite(.disabled(if: Sanitizer.isPresent))
     struct FaultySystemTests {
         /// The step between the calls that fail; `make campaign NAME=faults` tries each call of all
@@ -22,7 +22,7 @@ import TestSupport
                 at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
             let library = directory.appendingPathComponent("faults.so").path
-            let source = Checkout.file("Tests/FaultySystem/faults.c").path
+            let source = Checkout.file("Tests/Preload/faults.c").path
             // The toolchain's own where the system has none.
             let compiler = try ChildProcess(
                 ChildProcess.find("cc") == nil ? "clang" : "cc",

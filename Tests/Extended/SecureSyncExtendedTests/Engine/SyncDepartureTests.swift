@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureStorage
 import SecureStoragePlatform
 import TestSupport
@@ -175,7 +176,7 @@ struct SyncDepartureTests: InRevokedGroup {
         guest.store.watchCreations(
             WorldStore.Watcher(before: { name in
                 guard !name.contains("/s/") else {
-                    throw SyncError.store(code: "later", message: "", isTransient: true)
+                    throw StoreError.failed(code: "later", message: "", isTransient: true)
                 }
             }))
         await #expect(throws: SyncError.self) { try await guest.engine.syncOnce() }

@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import SecureKeys
 import SecureStorage
 import SecureSync

@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -112,7 +113,7 @@ struct SyncSnapshotWritingTests {
                     // It has not arrived yet.
                     objects.set(name, nil)
                     late.withLock { $0 = (name, bytes) }
-                    throw SyncError.store(code: "late", message: "no answer", isTransient: true)
+                    throw StoreError.failed(code: "late", message: "no answer", isTransient: true)
                 }))
         await #expect(throws: SyncError.self) { try await untilSnapshot(phone) }
         try await phone.engine.syncOnce()

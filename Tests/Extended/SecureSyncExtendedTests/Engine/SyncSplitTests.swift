@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureStorage
 import SecureSync
 import TestSupport
@@ -15,7 +16,7 @@ struct SyncSplitTests {
         for _ in 0..<4 { for device in devices { try await device.engine.syncOnce() } }
     }
 
-    private func engine(_ device: WorldDevice, in store: any SyncObjectStore) throws -> SyncEngine {
+    private func engine(_ device: WorldDevice, in store: any ObjectStore) throws -> SyncEngine {
         try SyncEngine(
             device.queue, tables: WorldDevice.tables(.first), store: store,
             keyStore: device.keyStore)

@@ -1,4 +1,5 @@
 import Foundation
+@testable import ObjectStores
 import SecureKeys
 import SecureStorage
 import SecureSync
@@ -75,7 +76,7 @@ struct SyncVaultTests {
                 })
         }
 
-        func engine(_ vault: LoginVault, _ store: any SyncObjectStore) throws -> SyncEngine {
+        func engine(_ vault: LoginVault, _ store: any ObjectStore) throws -> SyncEngine {
             // begin
             var tables = SyncedTables()
             tables.add("login")

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import TestSupport
@@ -156,7 +158,7 @@ struct MirrorClockWorld {
             let before = try await place.generations()
             do {
                 try await session.mirror.maintain()
-            } catch let error as SyncError where error.isFinding && damage != nil {
+            } catch let error as MirrorError where error.isFinding && damage != nil {
                 // It says what it has found.
             }
             let removed = try await Set(before).subtracting(place.generations())
@@ -244,7 +246,7 @@ struct MirrorClockWorld {
             if let expected, expected.time != date {
                 find("instead of the state of \(expected.time), that of \(date) is there")
             }
-        } catch let error as SyncError {
+        } catch let error as MirrorError {
             if let expected { find("the state of \(expected.time) is not there: \(error)") }
         }
     }

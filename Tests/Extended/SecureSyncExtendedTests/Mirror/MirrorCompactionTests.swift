@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -156,7 +158,7 @@ struct MirrorCompactionTests {
             }
         }
         try await check(store.listAll("notes/generations/").count <= 3)
-        await #expect(throws: SyncError.noMirror("notes")) {
+        await #expect(throws: MirrorError.noMirror("notes")) {
             try await restored(at: days[10].date)
         }
         // Of a removed generation, its end is left: a mirror that still wrote to it must stop.
@@ -186,7 +188,7 @@ struct MirrorCompactionTests {
         }
         try await check(store.listAll("notes/generations/0000000000000001").isEmpty)
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (2)") }
-        await #expect(throws: SyncError.otherMirror("notes")) { try await late.flush() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await late.flush() }
         try await check(restored().state.count, equals: 3)
     }
 

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -213,7 +215,7 @@ struct MirrorDamageTests {
         }
         let segment = "notes/0000000000000002/log/000000000000001b-000000000000001b"
         try await apply([(name, try await store.read(segment))])
-        await #expect(throws: SyncError.self) { try await restored(at: .date(states[43].date)) }
+        await #expect(throws: MirrorError.self) { try await restored(at: .date(states[43].date)) }
     }
 
     /// `make campaign NAME=damage` tries more.
@@ -242,7 +244,7 @@ struct MirrorDamageTests {
                 check(
                     rows == expected || hidden, "\(damage.description), \(isLatest ? -1 : index)")
                 right += 1
-            } catch is SyncError {
+            } catch is MirrorError {
                 errors += 1
             } catch let error as SecureStorageError {
                 Issue.record("\(error): \(damage.description)")
@@ -296,7 +298,7 @@ struct MirrorDamageTests {
             _ = try await swapped.create(name, bytes)
         }
         let target = home.directory.appendingPathComponent("restored.db")
-        let error = await #expect(throws: SyncError.self) {
+        let error = await #expect(throws: MirrorError.self) {
             try await DatabaseMirror.restore(
                 "production", from: swapped, to: target, key: key)
         }

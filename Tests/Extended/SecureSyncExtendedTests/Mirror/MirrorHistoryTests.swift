@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -33,7 +35,7 @@ struct MirrorHistoryTests {
     private func restored() -> URL { URL(fileURLWithPath: home.path + "-restored") }
 
     @Test func `the history tells what can be restored, without a key`() async throws {
-        await #expect(throws: SyncError.noMirror("notes")) {
+        await #expect(throws: MirrorError.noMirror("notes")) {
             try await DatabaseMirror.history(of: "notes", in: store)
         }
         let pool = try makePool()
@@ -69,7 +71,7 @@ struct MirrorHistoryTests {
         let sound = try await DatabaseMirror.verify("notes", in: store, key: key)
         // The beginning, a part, the manifest, and four segments.
         check(sound.isSound && sound.objectCount == 7 && sound.pageCount > 12)
-        await #expect(throws: SyncError.wrongKey("notes/0000000000000001/snapshot/manifest")) {
+        await #expect(throws: MirrorError.wrongKey("notes/0000000000000001/snapshot/manifest")) {
             try await DatabaseMirror.verify(
                 "notes", in: store, key: .raw(SecretBytes.random(count: 32)))
         }
@@ -80,7 +82,7 @@ struct MirrorHistoryTests {
             try await store.remove([object.name])
             let last = object.name.hasSuffix("4-0000000000000004")
             if object.name.contains("generations") {
-                await #expect(throws: SyncError.noMirror("notes")) {
+                await #expect(throws: MirrorError.noMirror("notes")) {
                     try await DatabaseMirror.verify("notes", in: store, key: key)
                 }
             } else if !last {
@@ -152,10 +154,10 @@ struct MirrorHistoryTests {
         configuration.cipher.pageSize = 8192
         let pool = try makePool(configuration)
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
-        await #expect(throws: SyncError.otherPageSize(8192)) {
+        await #expect(throws: MirrorError.otherPageSize(8192)) {
             try await DatabaseMirror.restore("notes", from: store, to: restored(), key: key)
         }
-        await #expect(throws: SyncError.otherPageSize(8192)) {
+        await #expect(throws: MirrorError.otherPageSize(8192)) {
             try await DatabaseMirror.verify("notes", in: store, key: key)
         }
         try await DatabaseMirror.restore(

@@ -1,5 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -22,7 +24,7 @@ struct MirrorInterleavingTests {
     }
 
     private func mirror(
-        of pool: SecureDatabasePool? = nil, in store: any SyncObjectStore
+        of pool: SecureDatabasePool? = nil, in store: any ObjectStore
     ) throws -> DatabaseMirror {
         try DatabaseMirror(of: pool ?? self.pool, in: store, name: "notes", settings: .init()) {
             [clock] in clock.withLock { $0 }
@@ -65,7 +67,8 @@ struct MirrorInterleavingTests {
         try await mirror.maintain()
     }
 
-    private static let lost = SyncError.store(code: "lost", message: "no answer", isTransient: true)
+    private static let lost = StoreError.failed(
+        code: "lost", message: "no answer", isTransient: true)
 
     @Test func `each answer may be lost once, with commits before the next try`() async throws {
         let seen = Locked<Set<String>>([])
@@ -82,7 +85,7 @@ struct MirrorInterleavingTests {
                 do {
                     try await mirror.flush()
                     break
-                } catch let error as SyncError where error.isTransient {
+                } catch let error as MirrorError where error.isTransient {
                     tries += 1
                     try require(tries < 60)
                     // A later one is lost again.
@@ -95,7 +98,7 @@ struct MirrorInterleavingTests {
                 do {
                     try await mirror.maintain()
                     break
-                } catch let error as SyncError where error.isTransient {
+                } catch let error as MirrorError where error.isTransient {
                     continue
                 }
             }
@@ -138,7 +141,7 @@ struct MirrorInterleavingTests {
                 else { return }
                 try await mirror.flush()
             })
-        await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await first.flush() }
         try add()
         try await other.flush()
         try await check(restored(), equals: current())
@@ -170,7 +173,7 @@ struct MirrorInterleavingTests {
         try await second.flush()
         check(isStopped.withLock { $0 })
         try add()
-        await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await first.flush() }
         try add(10, to: other)
         try await second.flush()
         try await check(restored(), equals: current(other))
@@ -199,7 +202,7 @@ struct MirrorInterleavingTests {
         try? await first.maintain()
         check(second.withLock { $0 == nil })
         try add()
-        await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await first.flush() }
         try add()
         try await other.flush()
         try await check(restored(), equals: current())

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import Testing
@@ -56,14 +58,14 @@ struct MirrorKeyTests {
 
     @Test func `with the old key what is of the new one is a finding`() async throws {
         let report = try await verify(first)
-        let wrong: [SyncError] = [3, 4].map { .wrongKey(names.manifest(of: $0)) }
+        let wrong: [MirrorError] = [3, 4].map { .wrongKey(names.manifest(of: $0)) }
         check(report.problems, equals: wrong)
         check(report.uncheckedGenerations.isEmpty)
     }
 
     @Test func `a key that nothing is of is a wrong one, to check and to restore`() async throws {
         let none = DatabaseKey.raw(SecretBytes.random(count: 32))
-        let error = SyncError.wrongKey(names.manifest(of: 4))
+        let error = MirrorError.wrongKey(names.manifest(of: 4))
         await #expect(throws: error) { try await verify(none) }
         await #expect(throws: error) { try await restore(none, at: .latest) }
         await #expect(throws: error) { try await restore(first, at: .latest) }
@@ -74,7 +76,7 @@ struct MirrorKeyTests {
     {
         let history = try await DatabaseMirror.history(of: "notes", in: store)
         let point = DatabaseMirror.Point.date(history[1].begin + 0.0005)
-        await #expect(throws: SyncError.wrongKey(names.manifest(of: 2))) {
+        await #expect(throws: MirrorError.wrongKey(names.manifest(of: 2))) {
             try await restore(second, at: point)
         }
         try await restore(first, at: point)
@@ -89,7 +91,7 @@ struct MirrorKeyTests {
         let report = try await verify(key)
         check(report.problems.contains { $0.isDamaged }, "\(report.problems)")
         if generation == 4 {
-            let error = await #expect(throws: SyncError.self) {
+            let error = await #expect(throws: MirrorError.self) {
                 try await restore(key, at: .latest)
             }
             check(error?.isDamaged, equals: true)

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import Testing
@@ -48,7 +50,7 @@ struct MirrorLostGenerationTests {
     private func requireRestored(_ states: [Int], _ lost: [Int]) async throws {
         for state in states { try await check(restoredCount(atState: state), equals: state) }
         for state in lost {
-            await #expect(throws: SyncError.self, "\(state)") {
+            await #expect(throws: MirrorError.self, "\(state)") {
                 try await restoredCount(atState: state)
             }
         }

@@ -1,5 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -94,11 +96,11 @@ struct MirrorManifestDamageTests {
             try await check(restoredCount(atHour: hour + 0.1), equals: other * 2 - 1, "\(other)")
             try await check(restoredCount(atHour: hour + 0.6), equals: other * 2, "\(other)")
         }
-        await #expect(throws: SyncError.self) {
+        await #expect(throws: MirrorError.self) {
             try await restoredCount(atHour: Double(number) + 0.6)
         }
         if number == 3 {
-            await #expect(throws: SyncError.self) { try await restoredCount() }
+            await #expect(throws: MirrorError.self) { try await restoredCount() }
         }
         let history = try await DatabaseMirror.history(of: "notes", in: store).map(\.number)
         check(Set(history).isSuperset(of: [1, 2, 3].filter { $0 != number }))
@@ -127,7 +129,7 @@ struct MirrorManifestDamageTests {
         for other in 1..<count {
             try await check(restoredCount(atHour: Double(other) + 0.6), equals: other * 2)
         }
-        await #expect(throws: SyncError.self) { try await restoredCount(atHour: 4) }
+        await #expect(throws: MirrorError.self) { try await restoredCount(atHour: 4) }
         try await check(!DatabaseMirror.verify("notes", in: store, key: key).isSound)
         _ = try await mirrorForFortyDays()
         try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)

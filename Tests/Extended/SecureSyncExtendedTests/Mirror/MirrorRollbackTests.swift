@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureSync
 import Testing
@@ -69,7 +71,7 @@ struct MirrorRollbackTests {
         try await DatabaseMirror(of: elsewhere, in: store, name: "notes").flush()
         // The old machine comes back, and is told.
         try add("lost", pool)
-        await #expect(throws: SyncError.otherMirror("notes")) { try await mirror.flush() }
+        await #expect(throws: MirrorError.otherMirror("notes")) { try await mirror.flush() }
         try await check(restored(), equals: ["one", "two"])
         // Started again, it takes over.
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()

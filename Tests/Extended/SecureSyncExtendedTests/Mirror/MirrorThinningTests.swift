@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import Testing
@@ -133,7 +135,7 @@ struct MirrorThinningTests {
         let objects = try await store.listAll(names.everything(of: kept)).map(\.name)
         try await store.remove(objects + [names.generation(kept)])
         try await check(!isSound())
-        await #expect(throws: SyncError.self) { try await restoredCount(at: time(of: run)) }
+        await #expect(throws: MirrorError.self) { try await restoredCount(at: time(of: run)) }
         try await requireRestored(run)
     }
 
@@ -151,7 +153,7 @@ struct MirrorThinningTests {
             _ = try await store.create(mark, bytes)
         }
         try await check(!isSound())
-        await #expect(throws: SyncError.self) { try await restoredCount(at: time(of: run + 1)) }
+        await #expect(throws: MirrorError.self) { try await restoredCount(at: time(of: run + 1)) }
         try await requireRestored(run)
         // The next runs remove what they may, and nobody is misled.
         for number in 37...40 { try await self.run(number) }

@@ -1,5 +1,7 @@
 import Foundation
-import MirrorChecks
+import StoreChecks
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -29,7 +31,7 @@ struct MirrorWaitingTests {
                 try await Task.sleep(for: .milliseconds(100))
             } while missing.withLock { $0 > 0 }
             if isAway.withLock({ $0 }) {
-                throw SyncError.store(code: "away", message: "not reached", isTransient: true)
+                throw StoreError.failed(code: "away", message: "not reached", isTransient: true)
             }
             created.withLock { $0 += 1 }
         }
@@ -84,7 +86,7 @@ struct MirrorWaitingTests {
         let status = mirror.status
         let since = try require(status.behindSince)
         check(since >= start && since < Date())
-        check((status.failure as? SyncError)?.isTransient, equals: true)
+        check((status.failure as? MirrorError)?.isTransient, equals: true)
         isAway.withLock { $0 = false }
         while mirror.status.behindSince != nil { try await Task.sleep(for: .milliseconds(10)) }
         check(mirror.status.failure == nil && mirror.status.nextTry == nil)

@@ -1,4 +1,6 @@
 import Foundation
+@testable import ObjectStores
+@testable import SecureMirror
 import SecureStorage
 import SecureStoragePlatform
 import SecureSync
@@ -64,7 +66,7 @@ struct MirrorWrongClockTests {
             try await check(restoredCount(atHour: hour), equals: count, "\(hour)")
         }
         // Whether the fourth was committed before or after that, nobody knows.
-        let error = await #expect(throws: SyncError.self) { try await restoredCount(atHour: -1) }
+        let error = await #expect(throws: MirrorError.self) { try await restoredCount(atHour: -1) }
         check(error?.description.contains("which is still to come"), equals: true)
         try await check(restoredCount(), equals: 6)
     }

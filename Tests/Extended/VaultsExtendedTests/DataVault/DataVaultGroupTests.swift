@@ -1,3 +1,4 @@
+import ObjectStores
 import TestSupport
 
 #if os(Linux)

@@ -9,8 +9,8 @@ struct Tree {
     let work: URL
 
     static let libraries = [
-        "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "SyncPostgreSQL",
-        "SyncS3", "Vaults",
+        "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "PostgreSQLStore",
+        "S3Store", "Vaults",
     ]
 
     init(root: URL) {

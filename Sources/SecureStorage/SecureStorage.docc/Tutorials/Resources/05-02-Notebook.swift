@@ -1,6 +1,6 @@
 import Foundation
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 /// A note, as it is listed.
 struct Note: Equatable, Sendable {
@@ -120,7 +120,7 @@ struct Notebook: Sendable {
     func copy(to url: URL, key: DatabaseKey) throws { try database.backup(to: url, key: key) }
 
     /// Returns what keeps the notes in a store as well.
-    func mirror(in store: any SyncObjectStore, name: String) throws -> DatabaseMirror {
+    func mirror(in store: any ObjectStore, name: String) throws -> DatabaseMirror {
         try DatabaseMirror(of: database, in: store, name: name)
     }
 

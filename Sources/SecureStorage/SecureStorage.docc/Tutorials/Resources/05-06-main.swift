@@ -1,6 +1,6 @@
 import Foundation
+import SecureMirror
 import SecureStorage
-import SecureSync
 
 let arguments = CommandLine.arguments.dropFirst().map { URL(fileURLWithPath: $0) }
 do {
