@@ -83,7 +83,7 @@ boundary: # only one folder imports the C API, one file exports the secret bytes
 
 # Not checked by the formatter. A link cannot be wrapped.
 comments: # comments are wrapped at 100 columns
-	@! git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
+	@! git ls-files -co --exclude-standard '*.swift' | xargs ls -d 2> /dev/null | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
 		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``/?\w.*``'
 
 loop: # what would make builds slow again

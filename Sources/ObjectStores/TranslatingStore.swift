@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A store whose errors are those of the caller's module, so that who calls sync or a mirror has one
-/// type of error to catch.
+/// A store that throws the errors of the module that uses it: callers of sync or of a mirror catch
+/// one type.
 package struct TranslatingStore: ObjectStore, PlacedStore {
     private let store: any ObjectStore
     private let translate: @Sendable (StoreError) -> any Error

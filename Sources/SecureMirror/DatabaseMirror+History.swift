@@ -13,7 +13,7 @@ extension DatabaseMirror {
         public let begin: Date
         /// The last one.
         public let end: Date
-        /// Whether a later generation goes on, or none may.
+        /// Whether a later generation continues, or none may.
         public let hasEnded: Bool
         /// The number of pages of the snapshot.
         public let pageCount: Int

@@ -74,7 +74,7 @@ public final class DatabaseMirror: Sendable {
 
     /// The current state and each later one; a slow reader misses some, never the last one.
     ///
-    /// While nothing is committed, none follows, though ``Status/completeAt`` goes on.
+    /// While nothing is committed, none follows, though ``Status/completeAt`` continues.
     public var statuses: AsyncStream<Status> { changes.stream() }
 
     /// Stores everything that was committed before the call, and returns when it is in the store.
@@ -133,7 +133,7 @@ public final class DatabaseMirror: Sendable {
 
     /// Ships what is committed until the task is cancelled, at most a second behind.
     ///
-    /// A failure of the store that may pass is shown in ``status``, and the call goes on trying,
+    /// A failure of the store that may pass is shown in ``status``, and the call keeps trying,
     /// after 1 second, then 2, and so on up to a minute. While the queue or pool is suspended,
     /// nothing is shipped and no lock is held.
     ///

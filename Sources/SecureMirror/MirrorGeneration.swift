@@ -6,7 +6,7 @@ internal import SecureStoragePlatform
 
 /// Writes one generation of a mirror: a snapshot, then what is committed.
 ///
-/// After an error of the store, a method may be called again, and goes on. One call at a time,
+/// After an error of the store, a method may be called again, and continues. One call at a time,
 /// which `DatabaseMirror` ensures: an actor alone would begin another one while the first waits for
 /// the store.
 actor MirrorGeneration {
@@ -150,7 +150,7 @@ actor MirrorGeneration {
         isComplete = true
     }
 
-    /// Ends this generation, if no other mirror has ended it: a later one goes on.
+    /// Ends this generation, if no other mirror has ended it: a later one continues.
     ///
     /// - Returns: The MAC of its last segment.
     /// - Throws: `MirrorError`.
@@ -173,7 +173,7 @@ actor MirrorGeneration {
         ).objects.isEmpty
     }
 
-    /// Goes on where an earlier writer has stopped.
+    /// Continues where an earlier writer has stopped.
     ///
     /// - Returns: false if that is impossible: the generation has ended, or is of another state of
     ///   the database or of another key.

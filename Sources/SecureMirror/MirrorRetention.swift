@@ -23,7 +23,7 @@ struct MirrorRetention: Sendable {
     private static let thinnedAtOnce = 2
 
     /// Removes the oldest generation that ended before the settings' limit, and at most two of
-    /// those after which another one of the same hour goes on.
+    /// those after which another one of the same hour continues.
     ///
     /// Few at a time: if a clock or an object is wrong, little is lost until somebody notices.
     ///

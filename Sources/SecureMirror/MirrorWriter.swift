@@ -22,7 +22,7 @@ actor MirrorWriter {
     private var current: MirrorGeneration?
     /// The one whose snapshot is being stored.
     private var preparing: MirrorGeneration?
-    /// The one that `ship()` goes on with.
+    /// The one that `ship()` continues with.
     private var prepared: MirrorGeneration?
     private var compaction: MirrorCompaction?
     /// The file has pages that the log does not know: no generation can go on.
@@ -43,7 +43,7 @@ actor MirrorWriter {
         (current, preparing, prepared) = (nil, nil, nil)
     }
 
-    /// Whether the next `ship()` goes on with a new generation.
+    /// Whether the next `ship()` continues with a new generation.
     var hasPrepared: Bool { prepared != nil }
 
     /// Ends the read transactions if the log has become too large.
@@ -90,7 +90,7 @@ actor MirrorWriter {
 
     private func shipAll() async throws {
         if let prepared {
-            try await goOn(with: prepared)
+            try await switchOver(to: prepared)
         } else if let current {
             try await current.ship()
         } else {
@@ -164,8 +164,8 @@ actor MirrorWriter {
         }
     }
 
-    /// Goes on with a generation whose snapshot is stored.
-    private func goOn(with next: MirrorGeneration) async throws {
+    /// Continues with a generation whose snapshot is stored.
+    private func switchOver(to next: MirrorGeneration) async throws {
         // All that the current one has, and what was committed since.
         try await next.ship()
         var earlier: (number: UInt64, end: [UInt8])?
@@ -200,7 +200,7 @@ actor MirrorWriter {
     // MARK: - Maintenance
 
     /// Merges segments of time that is over, removes what is not kept, and stores a new snapshot if
-    /// it is time, with which the next `ship()` goes on; `ship()` may run meanwhile.
+    /// it is time, with which the next `ship()` continues; `ship()` may run meanwhile.
     func maintain(_ settings: DatabaseMirror.Settings) async throws {
         guard let current else { return }
         if compaction?.generation != current.number {
@@ -243,7 +243,7 @@ actor MirrorWriter {
             let numbers = try await place.generations()
             // Otherwise the later ones may be this mirror's.
             guard isFree(current) else { return }
-            // The one that began last goes on.
+            // The one that began last continues.
             guard numbers.allSatisfy({ $0 <= ownNumber ?? 0 }) else {
                 throw MirrorError.otherMirror(place.names.mirror)
             }

@@ -137,7 +137,7 @@ public final class DeviceWorld: Sendable {
 
     /// Copies a device: its file as it is now, and its keys, as when a virtual machine is cloned.
     ///
-    /// The two find it out when they sync: one of them goes on as a member of its own. A device
+    /// The two find it out when they sync: one of them continues as a member of its own. A device
     /// whose own file is put back to an older state is ``Device/restore(_:)``.
     ///
     /// - Parameters:
@@ -161,7 +161,7 @@ public final class DeviceWorld: Sendable {
 
     /// Syncs all devices that are online, one after the other, until nothing changes any more.
     ///
-    /// A device that is killed has restarted and goes on; one that is not a member any
+    /// A device that is killed has restarted and continues; one that is not a member any
     /// more is left out.
     ///
     /// - Throws: ``Failure/doesNotSettle`` after 100 rounds; what `SyncEngine.syncOnce` throws.

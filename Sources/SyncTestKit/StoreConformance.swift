@@ -289,7 +289,7 @@ public struct StoreConformance: Sendable {
         case .failure(let error): throw error
         case .success: throw Failure(description: "a cancelled wait returns")
         }
-        try require(ContinuousClock.now - start < .seconds(20), "a cancelled wait goes on")
+        try require(ContinuousClock.now - start < .seconds(20), "a cancelled wait continues")
     }
 
     private func probe(_ store: any ObjectStore) async throws {

@@ -33,7 +33,7 @@ struct ManifestTarget: FuzzTarget {
     private func enter(_ manifest: SnapshotManifest) throws {
         let new = Seeds.members[2]
         let isKnown = manifest.logs[new] != nil
-        let next = manifest.entering(new, at: 5)
+        let next = manifest.beginningLog(of: new, at: 5)
         precondition((next == nil) == isKnown, "a member enters twice, or not at all")
         guard let next else { return }
         precondition(next.declaration.isOpen(new), "a log does not begin")

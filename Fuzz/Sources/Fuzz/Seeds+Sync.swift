@@ -131,7 +131,7 @@ extension Seeds {
             declaration: Declaration(
                 number: 9, positions: [members[0]: 5, members[1]: 2],
                 stablePoint: StablePoint(positions: [members[0]: 4], time: 1000),
-                logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
+                logs: [members[0]: .init(began: 1), members[2]: .init(began: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
                 members[0]: .init(

@@ -19,7 +19,7 @@ extension Connection {
             { connection, count in
                 guard let connection else { return 0 }
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                return owner.goesOnWaiting(round: count) ? 1 : 0
+                return owner.keepsWaiting(round: count) ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
         try check(code)
     }
@@ -27,7 +27,7 @@ extension Connection {
     private var isInterrupted: Bool { handle.map { sqlite3_is_interrupted($0) != 0 } ?? false }
 
     /// Sleeps for a moment and returns true, if time is left.
-    private func goesOnWaiting(round: Int32) -> Bool {
+    private func keepsWaiting(round: Int32) -> Bool {
         guard !waits.neverWaits else { return false }
         if round == 0 {
             waits.lockWait = LockWait()

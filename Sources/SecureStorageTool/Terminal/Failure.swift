@@ -161,7 +161,8 @@ struct Failure: Error {
                 "the object \"\(name)\" is damaged: \(reason)",
                 hint:
                     "\"securestorage sync verify\" lists all damage; if the store cannot be put right, "
-                    + "\"securestorage sync reset\" goes on with what the files have", .damaged)
+                    + "\"securestorage sync reset\" rebuilds the group from what the files have",
+                .damaged)
         case .newerFormat(let name): self.init(newerFormat: name)
         case .tryAgain, .groupNotFound, .notAddedYet, .withheld, .storeHasForgotten, .groupHasMoved,
             .clockIsAhead:

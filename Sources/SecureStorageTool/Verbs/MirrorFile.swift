@@ -16,7 +16,7 @@ struct MirrorFile: FileVerb {
 
             Ends with Ctrl-C or SIGTERM, after everything that was committed has been stored: with status 0 then, \
             and with \(FailureKind.store.status) if the store did not take it within a minute. A second signal ends it at once. A failure of \
-            the store that may pass is shown, and the mirror goes on trying.
+            the store that may pass is shown, and the mirror keeps trying.
 
             EXAMPLES
               securestorage mirror notes.db --to /mnt/backup
@@ -89,7 +89,7 @@ struct MirrorFile: FileVerb {
 
     func run() throws {
         let name = try MirrorName.of(file, given: name)
-        // The mirror itself goes on trying, and shows the failure in the meantime.
+        // The mirror itself keeps trying, and shows the failure in the meantime.
         let store = try storeOptions.store(to, patience: once ? .seconds(30) : .seconds(5))
         let pool = try openPool()
         // Not closed: the last process to close a file removes its log, and the next mirror, which

@@ -27,7 +27,7 @@ extension Capture {
         try install(in: db)
     }
 
-    /// Forgets the stable point when the file enters another group; in a write transaction.
+    /// Forgets the stable point when the file joins another group; in a write transaction.
     func forgetStablePoint(in db: SecureDatabaseStore) throws {
         try db.executeUpdate("UPDATE main.securestorage_sync_state SET stable_point = 0")
     }

@@ -117,7 +117,7 @@ extension Inbox {
     /// The writer drops that, and writes again as another member.
     private func isTainted(_ position: BatchPosition, epoch: UInt64) -> Bool {
         position.member == .none
-            ? !keys.goesOn(position.asSnapshot, epoch: epoch) : keys.isLate(position)
+            ? !keys.agreesWithPins(position.asSnapshot, epoch: epoch) : keys.isLate(position)
     }
 
     /// Checks that what this file applies of a removed member's log is what counts.

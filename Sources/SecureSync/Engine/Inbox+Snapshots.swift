@@ -138,8 +138,8 @@ extension SyncJournal {
         to next: AdoptedSnapshot, after adopted: AdoptedSnapshot
     ) throws -> String? {
         let (before, declaration) = (adopted.manifest.declaration, next.manifest.declaration)
-        let isEntering = before.logs[next.writer] == nil
-        guard !isEntering || next.manifest.rows == adopted.manifest.rows else {
+        let isBeginning = before.logs[next.writer] == nil
+        guard !isBeginning || next.manifest.rows == adopted.manifest.rows else {
             return "it has other rows than the one before"
         }
         return before.objection(

@@ -124,11 +124,11 @@ struct Inbox {
         (adopted, timestampRules) = try await database.read { [capture] db in
             (try SyncJournal(db).adopted(), try TimestampRules(capture, in: db))
         }
-        adopts = place.entered > 0 && !hasPending
-        if place.entered > 0 { try await requireNothingLate() }
+        adopts = place.began > 0 && !hasPending
+        if place.began > 0 { try await requireNothingLate() }
         try await findSnapshots()
         try await openLogs()
-        guard place.entered > 0 else { return }
+        guard place.began > 0 else { return }
         let sent = try await database.read { db in
             try SyncJournal(db).outgoing(limit: 1).first.map { $0.number - 1 } ?? own.number
         }

@@ -42,7 +42,7 @@ struct Outbox: Sendable {
         }
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
-        guard place.entered > 0 else {
+        guard place.began > 0 else {
             // Its log has not begun: see SnapshotLoading.
             let changes = try capture.timestampAndSettle(in: db)
             try journal.addPending(changes)
@@ -84,7 +84,7 @@ struct Outbox: Sendable {
                 let journal = SyncJournal(db)
                 return (try journal.place(), try journal.outgoing(limit: 8, bytes: 4 << 20))
             }
-            guard let place, place.entered > 0, let first = next.first else { return }
+            guard let place, place.began > 0, let first = next.first else { return }
             // Batches after a gap cannot be read. The inbox finds out why there is one.
             if isFirst, try await !isAfter(first.number, of: place) { return }
             isFirst = false

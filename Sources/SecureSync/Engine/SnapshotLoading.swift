@@ -75,7 +75,7 @@ struct SnapshotLoading: Sendable {
     ) throws {
         let journal = SyncJournal(db)
         guard let place = try journal.place() else { throw SyncError.notAMember }
-        if place.entered > 0, snapshot.manifest.declaration.isOpen(place.member) {
+        if place.began > 0, snapshot.manifest.declaration.isOpen(place.member) {
             try join(snapshot, files, place, in: db)
         } else {
             try replace(snapshot, files, place, sent, copied, in: db)
@@ -129,9 +129,9 @@ struct SnapshotLoading: Sendable {
         let marked = new.map(copied.split)
         var own = sent + waiting.compactMap(\.own)
         own += marked.compactMap(\.own).map(declaration.stablePoint.raisedEdit)
-        var entering = place
-        entering.mayBeCopy = false
-        try journal.setPlace(entering)
+        var updated = place
+        updated.mayBeCopy = false
+        try journal.setPlace(updated)
         try capture.removeAllRows(in: db)
         try capture.removeAllMerging(in: db)
         try journal.removeAllOutgoing()
@@ -201,7 +201,7 @@ struct SnapshotLoading: Sendable {
         }
     }
 
-    /// Lists pending changes that the rows do not show as conflicts, when the file enters another
+    /// Lists pending changes that the rows do not show as conflicts, when the file joins another
     /// group; in a write transaction.
     static func listPending(_ capture: Capture, in db: SecureDatabaseStore) throws {
         let journal = SyncJournal(db)

@@ -54,7 +54,7 @@ struct SnapshotStore: Sendable {
             throw SyncError.newerFormat(name)
         }
         let pin = SnapshotPin(number: number, hash: object.hash)
-        guard keys.goesOn(pin, epoch: object.header.epoch) else {
+        guard keys.agreesWithPins(pin, epoch: object.header.epoch) else {
             keys.invalid.insert(name, size: bytes.count)
             return nil
         }

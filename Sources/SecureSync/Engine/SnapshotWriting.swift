@@ -78,7 +78,7 @@ struct SnapshotWriting: Sendable {
     ///
     /// It keeps the rows' clocks and the stable point, so edits that only others have still count.
     /// Their logs are open: the stable point waits for each one's acknowledgement. Members that no
-    /// longer hold back the stable point, or soon will not, enter as new members.
+    /// longer hold back the stable point, or soon will not, join as new members.
     ///
     /// - Returns: nil if rows wait for timestamps.
     /// - Throws: The errors of the database and of the store.
@@ -99,7 +99,7 @@ struct SnapshotWriting: Sendable {
             }
             let declaration = Declaration(
                 number: 1, positions: [:], stablePoint: StablePoint(time: before.stablePoint.time),
-                logs: Dictionary(uniqueKeysWithValues: open.map { ($0, .init(entered: 1)) }),
+                logs: Dictionary(uniqueKeysWithValues: open.map { ($0, .init(began: 1)) }),
                 closed: [:])
             var manifest = try Self.first(declaration, heard: heard, at: now, journal)
             for member in open {

@@ -124,8 +124,8 @@ extension SyncEngine {
             .sorted { first, _ in first.memberID == member.memberID }
     }
 
-    /// Removes members; what this file has of their batches counts, and the group goes on from the
-    /// snapshot that it has adopted.
+    /// Removes members; what this file has of their batches counts, and the group continues from
+    /// the snapshot that it has adopted.
     func remove(
         _ gone: [MemberID], again: Bool = false, withForksExcept others: Set<MemberID>? = nil,
         from group: SyncGroup

@@ -14,7 +14,7 @@ extension SyncEngine {
             return try await database.write { db in
                 let journal = SyncJournal(db)
                 guard var place = try journal.place() else { throw SyncError.notAMember }
-                place.entered = 0
+                place.began = 0
                 try journal.setPlace(place)
                 try journal.forgetAdopted()
             }
@@ -38,7 +38,7 @@ extension SyncEngine {
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
             guard var place = try journal.place() else { throw SyncError.notAMember }
-            (place.former, place.member, place.entered) = (old, new, 0)
+            (place.former, place.member, place.began) = (old, new, 0)
             place.mayBeCopy = !leaving
             try capture.setMember(new, in: db)
             try journal.setPlace(place)
@@ -92,7 +92,7 @@ extension SyncEngine {
                 position.member == .none
                     ? position.number >= first
                         || position.number > lastSnapshot && position.number <= keys.leastSnapshot
-                        || !keys.goesOn(position.asSnapshot, epoch: batch.header.epoch)
+                        || !keys.agreesWithPins(position.asSnapshot, epoch: batch.header.epoch)
                     : keys.isLate(position) || position.number > common[position.member] ?? .max
             }
             if isTainted { break }

@@ -49,13 +49,13 @@ extension SyncEngine {
         let other = other.map(SyncError.translating) ?? store
         try await inTurn { [self] in
             let group = try await currentGroup()
-            if isHere, try await goOnBeside(group) { return }
+            if isHere, try await moveToOtherSuccessor(beside: group) { return }
             let place = try await database.read { [capture] db in
                 try capture.requireNoUnsentRows(in: db)
                 let journal = SyncJournal(db)
                 return try journal.hasPending() ? nil : try journal.place()
             }
-            guard place?.entered ?? 0 > 0 else {
+            guard place?.began ?? 0 > 0 else {
                 throw SyncError.notAllowed(
                     "this file has not read the group's rows yet; let another member do it")
             }

@@ -49,8 +49,8 @@ extension SyncEngine {
         try await database.read { [capture] in try capture.verify(in: $0) }
         while true {
             let group = try await currentGroup()
-            if try await goOn(after: group) { continue }
-            try await completeSuccession()
+            if try await moveToFollowingGroup(after: group) { continue }
+            try await completeReset()
             try await removeExpired(group)
             try await rotateIfDue(group)
             try await keepChain(of: group)

@@ -24,7 +24,7 @@ public final class SyncEngine: Sendable {
     private let currentStore: Locked<TranslatingStore>
     /// Whether something was sent without notifying the others.
     let owesMark = SharedFlag()
-    /// See ``completeSuccession()``.
+    /// See ``completeReset()``.
     let hasCompleted = Locked(false)
     /// See ``rotateKey(every:)``.
     let rotation = Locked<Duration?>(.seconds(7 * 86_400))
@@ -85,7 +85,7 @@ public final class SyncEngine: Sendable {
             try await requireNoGroup()
             let group = try await SyncGroup.create(
                 in: store, keyStore: keyStore, deviceName: deviceName)
-            try await enter(group, keepsRows: false) { [capture] in
+            try await attach(group, keepsRows: false) { [capture] in
                 try SnapshotLoading.listPending(capture, in: $0)
             }
             var report = SyncReport()
@@ -115,7 +115,7 @@ public final class SyncEngine: Sendable {
             let group = try await SyncGroup.join(
                 invitation, in: store, keyStore: keyStore, deviceName: deviceName,
                 bringsRows: bringsRows)
-            try await enter(group, keepsRows: localRows == .keep) { [capture] db in
+            try await attach(group, keepsRows: localRows == .keep) { [capture] db in
                 switch localRows {
                 case .keep:
                     try SnapshotLoading.listPending(capture, in: db)
@@ -142,7 +142,7 @@ public final class SyncEngine: Sendable {
         do {
             let group = try await currentGroup()
             try? await group.refresh()
-            guard await group.isActive, try await !isLeftBehind(by: group),
+            guard await group.isActive, try await !isMissingInSuccessor(of: group),
                 try await !group.areKeysReplaced
             else { return }
         } catch KeyStoreError.notFound {
@@ -151,7 +151,7 @@ public final class SyncEngine: Sendable {
         throw SyncError.alreadyMember
     }
 
-    private func enter(
+    private func attach(
         _ group: SyncGroup, keepsRows: Bool,
         _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
     ) async throws {
@@ -229,7 +229,7 @@ public final class SyncEngine: Sendable {
         let result = Locked<T?>(nil)
         try await inTurn { [self] in
             var group = try await currentGroup()
-            while try await goOn(after: group) { group = try await currentGroup() }
+            while try await moveToFollowingGroup(after: group) { group = try await currentGroup() }
             let value = try await work(group)
             result.withLock { $0 = value }
             try await keepChain(of: group)

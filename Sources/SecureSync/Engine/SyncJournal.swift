@@ -17,7 +17,7 @@ struct SyncJournal {
             """
             CREATE TABLE IF NOT EXISTS securestorage_sync_group (
               id INTEGER PRIMARY KEY CHECK (id = 1), name BLOB NOT NULL, member BLOB NOT NULL,
-              former BLOB, copied INTEGER NOT NULL, entered INTEGER NOT NULL, keeps INTEGER NOT NULL,
+              former BLOB, copied INTEGER NOT NULL, began INTEGER NOT NULL, keeps INTEGER NOT NULL,
               published INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS securestorage_sync_snapshot (
               id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, writer BLOB NOT NULL,
@@ -62,7 +62,7 @@ struct SyncJournal {
         /// Whether another file may have sent its unsent writes, until a snapshot is loaded.
         var mayBeCopy = false
         /// The snapshot with which the member's log begins; until then 0, and nothing is sent.
-        var entered: UInt64 = 0
+        var began: UInt64 = 0
         /// Whether its earlier rows lose to the group's rows with the same keys.
         var keepsRows: Bool
         /// When this member last sealed a batch, by the machine's clock: milliseconds since 1970.
@@ -73,7 +73,7 @@ struct SyncJournal {
     func place() throws -> Place? {
         let rows = try db.executeQuery(
             """
-            SELECT name, member, published, entered, keeps, copied, former
+            SELECT name, member, published, began, keeps, copied, former
             FROM securestorage_sync_group
             """)
         defer { rows.close() }
@@ -81,27 +81,27 @@ struct SyncJournal {
         guard let group = rows.data(forColumnIndex: 0),
             let member = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
             let published = rows.uint64(forColumnIndex: 2),
-            let entered = rows.uint64(forColumnIndex: 3), let keeps = rows.bool(forColumnIndex: 4),
+            let began = rows.uint64(forColumnIndex: 3), let keeps = rows.bool(forColumnIndex: 4),
             let mayBeCopy = rows.bool(forColumnIndex: 5)
         else { throw SyncError.damaged("securestorage_sync_group", "its row is not readable") }
         return Place(
             group: group, member: member,
             former: rows.data(forColumnIndex: 6).flatMap { MemberID($0) }, mayBeCopy: mayBeCopy,
-            entered: entered, keepsRows: keeps, published: published)
+            began: began, keepsRows: keeps, published: published)
     }
 
     func setPlace(_ place: Place) throws {
         try db.executeUpdate(
             """
             INSERT INTO securestorage_sync_group
-              (id, name, member, published, entered, keeps, copied, former)
+              (id, name, member, published, began, keeps, copied, former)
             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE
-            SET name = ?1, member = ?2, published = ?3, entered = ?4, keeps = ?5, copied = ?6,
+            SET name = ?1, member = ?2, published = ?3, began = ?4, keeps = ?5, copied = ?6,
               former = ?7
             """,
             values: [
                 place.group, place.member.bytes, Int64(place.published),
-                Int64(place.entered), place.keepsRows, place.mayBeCopy, place.former?.bytes,
+                Int64(place.began), place.keepsRows, place.mayBeCopy, place.former?.bytes,
             ])
     }
 
@@ -114,7 +114,7 @@ struct SyncJournal {
     }
 
     /// Leaves the group for its successor, and keeps its chain.
-    func goOn() throws {
+    func archiveGroup() throws {
         try db.executeUpdate(
             """
             INSERT OR REPLACE INTO securestorage_sync_former (name, number, bytes)
@@ -167,7 +167,7 @@ struct SyncJournal {
         return true
     }
 
-    /// Keeps chains of groups that the file never entered, like those of former groups.
+    /// Keeps chains of groups of which the file never was a member, like those of former groups.
     func keepFormerChains(_ chains: [Data: [Data]]) throws {
         for (group, chain) in chains {
             for (index, entry) in chain.enumerated() {

@@ -83,7 +83,7 @@ package struct GroupKeys: Sendable {
     ///   - snapshot: Its number, and its hash or the first bytes of it.
     ///   - epoch: That of the key that seals it, or that seals a batch whose writer had adopted it.
     /// - Returns: Whether it is.
-    package func goesOn(_ snapshot: SnapshotPin, epoch: UInt64) -> Bool {
+    package func agreesWithPins(_ snapshot: SnapshotPin, epoch: UInt64) -> Bool {
         state.pins.allSatisfy { pin in
             snapshot.number == pin.snapshot.number
                 ? pin.snapshot.hash.starts(with: snapshot.hash)

@@ -19,7 +19,7 @@ extension MembershipState {
             try add(member, own, by: author, entry)
         case .fork(let member, let own, let position):
             guard member.kind == .device, member.role == author.role, position.member == author.id
-            else { throw Refusal("a copy goes on from its own log, with the same role") }
+            else { throw Refusal("a copy continues from its own log, with the same role") }
             try add(member, own, by: author, entry, isFork: true)
         case .remove(let positions, let keys, let snapshot):
             let gone = Set(positions.map(\.member))

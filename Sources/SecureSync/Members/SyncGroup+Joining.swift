@@ -50,7 +50,7 @@ extension SyncGroup {
                     "the group has begun anew since; ask for another one")
             }
         }
-        try await group.enter(invitation, deviceName, bringsRows: bringsRows)
+        try await group.accept(invitation, deviceName, bringsRows: bringsRows)
         return group
     }
 
@@ -83,7 +83,7 @@ extension SyncGroup {
         "the code is one for reading, and this file's rows could not be sent; join with "
             + "localRows: .discard, or ask for another code")
 
-    private func enter(
+    private func accept(
         _ invitation: SyncInvitation, _ deviceName: String, bringsRows: Bool
     ) async throws {
         let guest = memberKeys

@@ -70,7 +70,7 @@ final class SettlementRows {
             }
         }
         rows[id] = row
-        enter(row)
+        register(row)
         return row
     }
 
@@ -84,7 +84,7 @@ final class SettlementRows {
     func change(_ row: Row, to values: [SQLiteValue]?) {
         leave(row)
         row.values = values
-        enter(row)
+        register(row)
     }
 
     func setBlocker(_ blocker: RowID?, of row: Row) {
@@ -121,7 +121,7 @@ final class SettlementRows {
         }
     }
 
-    private func enter(_ row: Row) {
+    private func register(_ row: Row) {
         for place in places(of: row) { index[place, default: []].insert(row.id) }
         if let blocker = row.blocker { blocked[blocker, default: []].insert(row.id) }
     }

@@ -203,7 +203,7 @@ extension SyncError: CustomStringConvertible {
         case .otherEngine:
             "another engine has worked on this file for more than a minute; try again, or end that one"
         case .groupHasMoved:
-            "the group goes on in another store; create the engine with that one"
+            "the group continues in another store; create the engine with that one"
         case .unsuitableTable(let table, let reason):
             "the table \"\(table)\" cannot be synced: \(reason)"
         case .captureWasOff(let table):

@@ -21,7 +21,7 @@ extension GroupKeys {
     func counts(_ snapshot: AdoptedSnapshot) throws -> Bool {
         let mayDeclare = try mayDeclare(snapshot.writer, snapshot.number)
         return (mayDeclare || !wasRemoved(snapshot.writer))
-            && goesOn(snapshot.pin, epoch: snapshot.epoch)
+            && agreesWithPins(snapshot.pin, epoch: snapshot.epoch)
     }
 
     /// Whether a snapshot counts on its own, not just because a later one follows it.

@@ -23,7 +23,7 @@ extension Declaration {
         if logs[writer] == nil {
             var before = self
             before.number = next.number - 1
-            return before.entering(writer) == next
+            return before.beginningLog(of: writer) == next
                 ? nil : "it is more than the one before with one more log"
         }
         guard isOpen(writer) else { return "its writer's log is closed" }
@@ -53,7 +53,7 @@ extension Declaration {
                 let isKept = later == log
                 let isClosing =
                     log.closing == nil && member != writer
-                    && later == Log(entered: log.entered, closing: next.number)
+                    && later == Log(began: log.began, closing: next.number)
                 guard isKept || isClosing else { return false }
             } else {
                 guard let closing = log.closing, next.closed[member] == next.positions[member] ?? 0,
@@ -67,7 +67,7 @@ extension Declaration {
     /// Whether all open logs have adopted a snapshot.
     func isKnown(_ closing: UInt64, _ published: [MemberID: Published]) -> Bool {
         logs.allSatisfy { other, log in
-            log.closing != nil || (published[other]?.adopted ?? log.entered) >= closing
+            log.closing != nil || (published[other]?.adopted ?? log.began) >= closing
         }
     }
 }

@@ -29,12 +29,12 @@ package struct Declaration: Hashable, Sendable {
 
     package struct Log: Hashable, Sendable {
         /// The snapshot with which the log began.
-        package var entered: UInt64
+        package var began: UInt64
         /// The snapshot that announced the log's closing; nil if it is open.
         package var closing: UInt64?
 
-        package init(entered: UInt64, closing: UInt64? = nil) {
-            self.entered = entered
+        package init(began: UInt64, closing: UInt64? = nil) {
+            self.began = began
             self.closing = closing
         }
     }
@@ -56,7 +56,7 @@ package struct Declaration: Hashable, Sendable {
     package static func first(of founder: MemberID, positions: VersionVector = [:]) -> Declaration {
         Declaration(
             number: 1, positions: positions, stablePoint: StablePoint(),
-            logs: [founder: Log(entered: 1)],
+            logs: [founder: Log(began: 1)],
             closed: [:])
     }
 }
@@ -130,11 +130,11 @@ extension Declaration {
     ///
     /// The member sends no batch before it is created. If another member took the number, the
     /// member loads that snapshot and tries again.
-    package func entering(_ member: MemberID) -> Declaration? {
+    package func beginningLog(of member: MemberID) -> Declaration? {
         guard logs[member] == nil, closed[member] == nil else { return nil }
         var next = self
         next.number += 1
-        next.logs[member] = Log(entered: next.number)
+        next.logs[member] = Log(began: next.number)
         return next
     }
 }

@@ -85,8 +85,8 @@ package struct SnapshotManifest: Equatable, Sendable {
     }
 
     /// The manifest that begins a new member's log, to follow this newest one.
-    package func entering(_ member: MemberID, at time: UInt64) -> SnapshotManifest? {
-        guard let next = declaration.entering(member) else { return nil }
+    package func beginningLog(of member: MemberID, at time: UInt64) -> SnapshotManifest? {
+        guard let next = declaration.beginningLog(of: member) else { return nil }
         var manifest = self
         manifest.declaration = next
         manifest.time = time
@@ -134,7 +134,7 @@ extension SnapshotManifest {
         writer.unsigned(declaration.stablePoint.positions[member, default: 0])
         if let open = declaration.logs[member] {
             writer.array(open.closing == nil ? 1 : 2)
-            writer.unsigned(open.entered)
+            writer.unsigned(open.began)
             if let closing = open.closing { writer.unsigned(closing) }
         } else {
             writer.unsigned(declaration.closed[member, default: 0])
@@ -205,9 +205,9 @@ extension SnapshotManifest {
         if reader.nextMajor == 4 {
             let count = try reader.array(atMost: 2)
             guard count > 0 else { throw CBORError("a log that begins nowhere") }
-            let entered = try reader.number()
+            let began = try reader.number()
             let closing = count == 2 ? try reader.number() : nil
-            declaration.logs[member] = .init(entered: entered, closing: closing)
+            declaration.logs[member] = .init(began: began, closing: closing)
         } else {
             declaration.closed[member] = try reader.number()
         }

@@ -50,7 +50,7 @@ struct MirrorOutageTests {
         try await place.empty()
     }
 
-    @Test func `a mirror goes on when every answer to a creation was lost`() async throws {
+    @Test func `a mirror continues when every answer to a creation was lost`() async throws {
         let place = MirrorPlace(.directory, in: home.directory)
         let store = ForgetfulStore(store: try place.store())
         try await store.probe(under: place.name + "/")

@@ -36,7 +36,7 @@ struct MirrorRaceTests {
         (environmentNumber("SECURESTORAGE_RACES", default: 18) - 1) / Race.allCases.count + 1
 
     @Test(arguments: MirrorPlace.Kind.available, Race.allCases)
-    func `of mirrors that race for one name, one goes on, and its state is restored`(
+    func `of mirrors that race for one name, one continues, and its state is restored`(
         _ kind: MirrorPlace.Kind, _ race: Race
     ) async throws {
         var stopped = 0
@@ -120,7 +120,7 @@ struct MirrorRaceTests {
         }
         for worker in workers { try await worker.finish() }
         _ = try await place.restored()
-        // Whoever begins next goes on.
+        // Whoever begins next continues.
         let pool = try home.openPool()
         let state = try await pool.write { try Ledger.commit($0) }
         try await place.mirror(of: pool).flush()

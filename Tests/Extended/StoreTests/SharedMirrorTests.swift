@@ -50,7 +50,7 @@ struct SharedMirrorTests {
         try await place.empty()
     }
 
-    @Test func `after another process has changed the key, the mirror goes on with the new one`()
+    @Test func `after another process has changed the key, the mirror continues with the new one`()
         async throws
     {
         let place = MirrorPlace(.directory, in: home.directory)

@@ -9,7 +9,7 @@ struct AdversaryGroup {
     let objects: WorldObjects
     let anna: WorldDevice
     let ben: WorldDevice
-    /// Was away since it has entered: it reads every log from the beginning.
+    /// Was away since it joined: it reads every log from the beginning.
     let cleo: WorldDevice
     /// Has joined last and read nothing: it begins with the newest snapshot.
     let dora: WorldDevice

@@ -24,7 +24,7 @@ extension AdversaryTrial {
     /// has none.
     private static func place(of name: String, in group: AdversaryGroup) async throws -> String? {
         let path = name.dropFirst(32)
-        // Anna's own log is not hers any more if it goes on without her: she would be a copy.
+        // Anna's own log is not hers any more if it continues without her: she would be a copy.
         let kind =
             try await path.hasPrefix("/d/")
             ? "/d/\(AdversaryGroup.id(of: group.ben))" : path.prefix(3)

@@ -14,7 +14,7 @@ extension SyncWorld {
                 try await join()
             } else {
                 try await copy(host)
-                // What it goes on with makes the copy a member of its own.
+                // What it continues with makes the copy a member of its own.
                 try write(host)
                 try await sync(host)
             }

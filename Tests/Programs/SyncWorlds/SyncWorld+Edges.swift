@@ -3,7 +3,7 @@ import SecureStorage
 import SecureSync
 import TestSupport
 
-/// What happens at the edges: stores that vanish and come back, groups that begin anew on several
+/// What happens at the edges: stores that vanish and come back, groups that are reset on several
 /// devices, writers that know nothing of this library, rows that cannot travel; and whether a value
 /// ever yields to one that it was written over.
 extension SyncWorld {
@@ -101,10 +101,10 @@ extension SyncWorld {
     /// Which of the writes came first that a copy has, and the file that it was made of, cannot be
     /// told where the log had not begun; what lost is listed.
     mutating func noteCopy(of device: WorldDevice) throws {
-        let entered = try device.queue.read { db in
-            try db.int64(forQuery: "SELECT entered FROM securestorage_sync_group") ?? 0
+        let began = try device.queue.read { db in
+            try db.int64(forQuery: "SELECT began FROM securestorage_sync_group") ?? 0
         }
-        if entered == 0 { mayGoBack = true }
+        if began == 0 { mayGoBack = true }
     }
 
     /// Writes a row that cannot travel.
@@ -127,11 +127,11 @@ extension SyncWorld {
         }
     }
 
-    /// Two devices let the group begin anew, without knowing of each other.
+    /// Two devices reset the group, without knowing of each other.
     private mutating func beginAnewTogether() async throws {
         let first = below(devices.count)
         let chosen = [devices[first], devices[(first + 1) % devices.count]]
-        log.append("\(chosen.map(\.name)): begin anew together")
+        log.append("\(chosen.map(\.name)): reset together")
         await withTaskGroup(of: Void.self) { tasks in
             for engine in chosen.map(\.engine) {
                 // What fails shows in the end: nothing may be lost.

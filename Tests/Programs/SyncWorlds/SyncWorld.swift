@@ -223,7 +223,7 @@ struct SyncWorld {
         drop(device, isGone: false)
     }
 
-    /// Lets a group begin anew, with a store as it is, or as it once was.
+    /// Resets a group, with a store as it is, or as it once was.
     private mutating func beginAnew(_ device: WorldDevice) async throws {
         // A device that joined since cannot show members of that time who it is.
         guard let old = oldStore, old.devices.contains(device.name), device.role == .admin,
@@ -232,7 +232,7 @@ struct SyncWorld {
             oldStore = (objects.all, Set(devices.map(\.name)))
             do {
                 try await device.engine.reset()
-                log.append("\(device.name): begins anew")
+                log.append("\(device.name): resets")
                 noteSynced(device)
                 seen.insert(.anew)
             } catch is WorldStore.Killed {
@@ -266,7 +266,7 @@ struct SyncWorld {
         // What was in the store only is gone: its writers have older files now.
         let files = Set(try devices.flatMap { try $0.rows() })
         entries = entries.filter { entry in files.contains { $0.contains("'\(entry.key)'") } }
-        log.append("\(device.name): begins anew with an older store")
+        log.append("\(device.name): resets with an older store")
         try await device.engine.reset()
         seen.insert(.putBack)
     }

@@ -150,7 +150,7 @@ final class WorldDevice {
         (queue, engine) = try Self.open(database, version, store, keyStore, clockOffset, policy)
     }
 
-    /// Goes on with the second version of the app.
+    /// Continues with the second version of the app.
     func upgrade() throws {
         version = .second
         try killAndReopen()
@@ -209,7 +209,7 @@ final class WorldDevice {
             let queries = [
                 "SELECT 'adopted ' || number FROM securestorage_sync_snapshot",
                 """
-                SELECT 'is ' || substr(hex(member), 1, 4) || ' entered ' || entered
+                SELECT 'is ' || substr(hex(member), 1, 4) || ' began ' || began
                 FROM securestorage_sync_group
                 """,
                 "SELECT 'waits ' || count(*) FROM securestorage_sync_pending",

@@ -257,7 +257,7 @@ struct TimestampingTests {
         try check(file.timestamped(), equals: [])
     }
 
-    @Test func `what is written uncaptured is not, and capture goes on after it`() throws {
+    @Test func `what is written uncaptured is not, and capture continues after it`() throws {
         try file.write {
             try file.capture.withoutCapturing(in: file.db) { try file.run("UPDATE note SET a = 2") }
         }

@@ -4,7 +4,7 @@ import SecureSync
 import TestSupport
 import Testing
 
-/// Rows that cannot travel: they are listed, and all else goes on.
+/// Rows that cannot travel: they are listed, and all else continues.
 struct UnsentRowsTests {
     private let file: CapturedFile
 
@@ -88,7 +88,8 @@ struct UnsentRowsTests {
     }
 
     /// A program in another language can write one: SQLite checks no text.
-    @Test func `a row whose key is no text is listed by its bytes, and all else goes on`() throws {
+    @Test func `a row whose key is no text is listed by its bytes, and all else continues`() throws
+    {
         let both = "INSERT INTO note (id, a) VALUES (\(Self.broken), 1), ('z', 1)"
         try file.run(both)
         try check(file.captured(), equals: ["+ note[z] a=1 b=null c=null"])

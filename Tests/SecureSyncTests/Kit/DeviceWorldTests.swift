@@ -163,7 +163,7 @@ struct DeviceWorldTests {
 
     // MARK: - The process and the file
 
-    @Test func `a device that restarts goes on`() async throws {
+    @Test func `a device that restarts continues`() async throws {
         let devices = try await devices("phone", "laptop")
         try write(devices[1], "UPDATE note SET text = 'cream'")
         let engine = devices[1].engine
@@ -203,7 +203,7 @@ struct DeviceWorldTests {
         try await devices[0].engine.syncOnce()
     }
 
-    @Test func `a copy goes on as a member of its own`() async throws {
+    @Test func `a copy continues as a member of its own`() async throws {
         let devices = try await devices("phone", "laptop")
         let copy = try world.copy(devices[0], as: "clone")
         try write(devices[0], "INSERT INTO note VALUES ('b', 'phone', 0)")

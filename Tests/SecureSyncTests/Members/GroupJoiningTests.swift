@@ -86,7 +86,7 @@ struct GroupJoiningTests {
         #expect(throws: SyncError.self) { try SyncInvitation(code: "0000-UUUU") }
     }
 
-    @Test func `a joining that was killed goes on as the same member`() async throws {
+    @Test func `a joining that was killed continues as the same member`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
         let (invitation, keyStore) = (

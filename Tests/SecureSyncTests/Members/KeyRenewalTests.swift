@@ -42,7 +42,7 @@ struct KeyRenewalTests {
         check(try laptop.keyStore.names().count, equals: 2)
     }
 
-    @Test func `a program that ends while keys are replaced goes on with the right ones`()
+    @Test func `a program that ends while keys are replaced continues with the right ones`()
         async throws
     {
         for isStored in [false, true] {

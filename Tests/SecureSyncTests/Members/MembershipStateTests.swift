@@ -280,10 +280,10 @@ struct MembershipStateTests {
         try check(refusal(key: 2001), equals: "a key is too long")
     }
 
-    @Test func `a copy goes on from its own log, with its role`() throws {
+    @Test func `a copy continues from its own log, with its role`() throws {
         var chain = try TestChain()
         let (phone, new) = (try chain.add(.device, .writer), MemberKeys.random())
-        let rule = "a copy goes on from its own log, with the same role"
+        let rule = "a copy continues from its own log, with the same role"
         func forking(
             _ kind: ChainEntry.Kind, _ role: ChainEntry.Role, _ log: MemberID
         ) throws -> String? {

@@ -9,7 +9,7 @@ import Testing
 
 /// Copies, leaving, resuming, and changes at the same time.
 struct SyncGroupTests {
-    @Test func `a copy goes on as another member, with the same name and keys of its own`()
+    @Test func `a copy continues as another member, with the same name and keys of its own`()
         async throws
     {
         let store = ChainStore()

@@ -114,7 +114,8 @@ struct DatabaseMirrorTests {
         await #expect(throws: CancellationError.self) { try await running.value }
     }
 
-    @Test func `another start goes on with the same generation, if the log allows it`() async throws
+    @Test func `another start continues with the same generation, if the log allows it`()
+        async throws
     {
         try add("one")
         try await DatabaseMirror(of: pool, in: store, name: "notes").flush()

@@ -65,8 +65,8 @@ struct MirrorClockTests {
         check(last, equals: 200)
     }
 
-    @Test func `one that begins before what is in the store goes on from there, until it is right`()
-    {
+    @Test
+    func `one that begins before what is in the store continues from there, until it is right`() {
         set(-1e9)
         clock.note(UInt64((start.timeIntervalSince1970 - 10) * 1000))
         check((next() + 9.999).magnitude < 0.0001)

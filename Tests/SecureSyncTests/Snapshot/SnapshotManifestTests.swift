@@ -13,7 +13,7 @@ struct SnapshotManifestTests {
             declaration: Declaration(
                 number: 9, positions: [members[0]: 5, members[1]: 2],
                 stablePoint: StablePoint(positions: [members[0]: 4], time: 1000),
-                logs: [members[0]: .init(entered: 1), members[2]: .init(entered: 8, closing: 9)],
+                logs: [members[0]: .init(began: 1), members[2]: .init(began: 8, closing: 9)],
                 closed: [members[1]: 2]),
             logs: [
                 members[0]: .init(
@@ -62,14 +62,14 @@ struct SnapshotManifestTests {
         check(refused > bytes.count)
     }
 
-    @Test func `a member enters once, and nothing else changes`() throws {
+    @Test func `a member begins its log once, and nothing else changes`() throws {
         let new = try require(MemberID(Array(repeating: 9, count: 16)))
-        let next = try require(manifest.entering(new, at: 5))
+        let next = try require(manifest.beginningLog(of: new, at: 5))
         check(next.declaration.number, equals: 10)
         check(next.declaration.positions, equals: manifest.declaration.positions)
         check(next.rows, equals: manifest.rows)
-        check(next.entering(new, at: 6) == nil)
-        check(manifest.entering(members[1], at: 5) == nil)
+        check(next.beginningLog(of: new, at: 6) == nil)
+        check(manifest.beginningLog(of: members[1], at: 5) == nil)
         try check(SnapshotManifest(decoding: next.encoded(), number: 10), equals: next)
     }
 }

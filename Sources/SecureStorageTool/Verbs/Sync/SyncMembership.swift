@@ -45,8 +45,8 @@ struct SyncInvite: SyncVerb {
             The code is a secret: whoever has it can join and read everything. It can be used once, for a week, and the \
             device is a writer: it reads and writes rows. With --role reader it only reads them, and SQLite refuses what \
             its file's synced tables are told to write. One for recovery stays valid until it is removed from the \
-            members, for a sheet of paper, and its devices are admins: they can also invite, remove, and let the group \
-            begin anew.
+            members, for a sheet of paper, and its devices are admins: they can also invite, remove, and reset \
+            the group.
 
             EXAMPLES
               securestorage sync invite notes.db --store /mnt/share --device-keys keys
@@ -179,15 +179,15 @@ struct SyncLeave: SyncVerb {
     }
 }
 
-/// `securestorage sync reset`: lets a group begin anew.
+/// `securestorage sync reset`: rebuilds a group from its members' files.
 struct SyncReset: SyncVerb {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Let the group begin anew, after its store has lost objects.",
+        abstract: "Rebuild the group after its store has lost objects.",
         discussion: """
-            Stores the rows of this file as a new beginning; the other members follow by themselves, and add what their \
-            files have. Codes for recovery stay valid, others do not. If another member was faster, this file goes on \
-            in that one's beginning.
+            Stores the rows of this file as a new group, which follows the old one. The other members join it by \
+            themselves, and add what their files have. Codes for recovery stay valid, others do not. If another member \
+            was faster, this file joins that member's new group.
 
             A store that shows nothing of the group is hardly one that has lost everything: it is not mounted, or another \
             one. If it is the one that all members use, and was emptied, add --force. Otherwise the group is in two halves \

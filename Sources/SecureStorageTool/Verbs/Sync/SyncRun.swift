@@ -14,7 +14,7 @@ struct SyncRun: SyncVerb {
 
             Ends with Ctrl-C or SIGTERM, after what was written last is in the store: with status 0 then, and with \
             \(FailureKind.store.status) if the store did not take it within a minute. A second signal ends it at once. A \
-            failure of the store that may pass is shown, and it goes on trying.
+            failure of the store that may pass is shown, and it keeps trying.
 
             EXAMPLES
               securestorage sync run notes.db --store /mnt/share --device-keys keys --key-file key

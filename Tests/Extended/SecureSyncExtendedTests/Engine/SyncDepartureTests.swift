@@ -159,7 +159,7 @@ struct SyncDepartureTests: InRevokedGroup {
             [anna, self.cleo, guest], (0..<12).map { "by cleo \($0)" }.sorted())
     }
 
-    @Test func `a snapshot that a removal has made invalid is not entered after`() async throws {
+    @Test func `a snapshot that a removal has made invalid is not began after`() async throws {
         for number in 0..<8 {
             try await write("\(number)", by: anna)
             try await anna.engine.syncOnce()

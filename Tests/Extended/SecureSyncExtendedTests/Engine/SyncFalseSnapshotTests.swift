@@ -55,7 +55,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
             }
         case .opensAnother:
             let new = MemberID.random()
-            manifest.declaration.logs[new] = .init(entered: manifest.declaration.number)
+            manifest.declaration.logs[new] = .init(began: manifest.declaration.number)
             manifest.logs[new] = .init(
                 hash: Data(count: 32), heard: 0, lowerBounds: [], published: [:])
         case .forgetsLog:
@@ -156,7 +156,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
             check(reason.contains("1 of its rows, one of them in \"parent\""), "\(reason)")
             check(reason.contains("\"ruth\" has made it"))
         }
-        // With the rows of a device that has the right ones, the group goes on.
+        // With the rows of a device that has the right ones, the group continues.
         _ = try await removeRuth()
         try await anna.engine.reset()
         try await settle([anna, cleo])

@@ -97,7 +97,7 @@ struct SyncJoiningTests {
         }
     }
 
-    @Test func `of two devices that enter at once, both are in the group`() async throws {
+    @Test func `of two devices that join at once, both are in the group`() async throws {
         let phone = try await WorldDevice.group(["d0"], in: objects)[0]
         let (first, second) = (try WorldDevice("d1", objects), try WorldDevice("d2", objects))
         let codes = [

@@ -154,7 +154,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
         try check(!parents(cleo).contains("by the fork"))
     }
 
-    @Test func `a copy that is kept goes on when the device goes`() async throws {
+    @Test func `a copy that is kept continues when the device goes`() async throws {
         let (copy, member, fork) = try await copyOfRuth()
         try await check(
             anna.engine.remove(member, keeping: [fork]).map(\.id), equals: [member.id])

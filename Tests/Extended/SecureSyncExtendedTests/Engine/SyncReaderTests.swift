@@ -83,7 +83,7 @@ struct SyncReaderTests {
         check(!objects.names.contains { $0.contains("/d/\(id)") })
     }
 
-    @Test func `a reader that was away for longer than the logs go back goes on from a snapshot`()
+    @Test func `a reader that was away for longer than the logs go back continues from a snapshot`()
         async throws
     {
         let (anna, ben, rita) = try await group()
@@ -139,8 +139,7 @@ struct SyncReaderTests {
         try await check(anna.engine.members().count, equals: 3)
     }
 
-    @Test func `a reader follows a group that begins anew, and one that is put back`() async throws
-    {
+    @Test func `a reader follows a group that is reset, and one that is put back`() async throws {
         let (anna, ben, rita) = try await group()
         let old = objects.all
         try await ben.write("INSERT INTO parent VALUES ('b', 'ben', NULL)")
@@ -189,7 +188,7 @@ struct SyncReaderTests {
         var before = newest
         before.manifest.declaration.number = number - 1
         let now = UInt64(Date().timeIntervalSince1970 * 1000)
-        let next = try require(before.manifest.entering(keys.member, at: now))
+        let next = try require(before.manifest.beginningLog(of: keys.member, at: now))
         check(try await snapshots.create(next, after: newest) != nil)
         let timestamp = Timestamp(time: Timestamp.time(milliseconds: now), member: keys.member)
         let row = RowChange(

@@ -102,7 +102,7 @@ struct SyncRemovalTests {
     {
         let objects = WorldObjects(group.objects.all)
         let ruth = try WorldDevice(copyOf: group.ruth, "ruth", in: objects)
-        // It is shown the store as it was before, and its engine goes on as that of a member.
+        // It is shown the store as it was before, and its engine continues as that of a member.
         let border = try require(group.ownNames.firstIndex(where: isRemoval))
         ruth.store.show(
             Dictionary(uniqueKeysWithValues: group.ownNames[border...].map { ($0, Data?.none) }))

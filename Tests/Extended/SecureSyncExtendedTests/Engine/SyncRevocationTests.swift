@@ -126,7 +126,7 @@ struct SyncRevocationTests: InRevokedGroup {
         }
         try await check(cleo.queue.read { try SyncJournal($0).place()?.group }, equals: place)
         try check(parents(ruth), equals: [])
-        // Anna has the entry, and goes on after it.
+        // Anna has the entry, and continues after it.
         try await anna.engine.reset()
         try await settle([cleo, anna])
         for device in [anna, cleo] {

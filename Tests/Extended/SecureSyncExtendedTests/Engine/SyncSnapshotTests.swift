@@ -78,7 +78,8 @@ struct SyncSnapshotTests {
         }
     }
 
-    @Test func `a file that is copied and joins late in its incarnation goes on as another member`()
+    @Test
+    func `a file that is copied and joins late in its incarnation continues as another member`()
         async throws
     {
         let devices = try await WorldDevice.group(["d0", "d1"], in: objects)

@@ -58,7 +58,7 @@ struct SyncSnapshotWritingTests {
         try check(other.rows(), equals: device.rows())
     }
 
-    @Test func `a device that has adopted a snapshot that does not count any more goes on`()
+    @Test func `a device that has adopted a snapshot that does not count any more continues`()
         async throws
     {
         let devices = try await WorldDevice.group(["d0", "d1", "d2", "d3"], in: objects)

@@ -28,7 +28,7 @@ struct SyncSplitTests {
         return devices
     }
 
-    /// Resets the group in a store of the device's own, and goes on there.
+    /// Resets the group in a store of the device's own, and continues there.
     private func reset(_ device: WorldDevice) async throws -> WorldObjects {
         let own = WorldObjects()
         let elsewhere = try engine(device, in: WorldStore(own))
@@ -47,7 +47,7 @@ struct SyncSplitTests {
     }
 
     @Test
-    func `a store that shows nothing of the group is not there, and nobody begins anew in it`()
+    func `a store that shows nothing of the group is not there, and nobody resets it`()
         async throws
     {
         let devices = try await group()
@@ -83,7 +83,8 @@ struct SyncSplitTests {
         try expectAll(devices)
     }
 
-    @Test func `a reset in one half of a group goes on in the half that was first`() async throws {
+    @Test func `a reset in one half of a group continues in the half that was first`() async throws
+    {
         let devices = try await group()
         let halves = [try await reset(devices[0]), try await reset(devices[1])]
         try await devices[2].write("INSERT INTO parent VALUES ('c', 1, NULL)")

@@ -54,7 +54,7 @@ struct SyncTwoEnginesTests {
         await queue.close()
     }
 
-    @Test func `an engine that waits too long for another one says so, and goes on after it`()
+    @Test func `an engine that waits too long for another one says so, and continues after it`()
         async throws
     {
         let database = try TemporaryDatabase()

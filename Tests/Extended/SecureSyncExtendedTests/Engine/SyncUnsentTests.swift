@@ -19,7 +19,7 @@ struct SyncUnsentTests {
         ("zeroblob(17 << 20)", SyncConflict.Reason.tooLarge),
         ("CAST(x'61ff' AS TEXT)", .notText),
     ])
-    func `a row that cannot travel is listed, and all else goes on in both directions`(
+    func `a row that cannot travel is listed, and all else continues in both directions`(
         value: String, reason: SyncConflict.Reason
     ) async throws {
         let objects = WorldObjects()

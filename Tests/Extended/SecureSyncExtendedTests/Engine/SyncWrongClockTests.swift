@@ -11,7 +11,7 @@ struct SyncWrongClockTests {
     private let objects = WorldObjects()
 
     @Test
-    func `what it has written waits, and it goes on after it was removed and has joined again`()
+    func `what it has written waits, and it continues after it was removed and has joined again`()
         async throws
     {
         let anna = try WorldDevice("anna", objects)

@@ -119,7 +119,7 @@ struct MirrorInterleavingTests {
             try add(3_000_000)
             try await mirror.flush()
         }
-        // Prepares a generation, with which the flush goes on.
+        // Prepares a generation, with which the flush continues.
         try await mirror.maintain()
         between.withLock { $0 = mirror }
         try await mirror.maintain()
@@ -131,7 +131,7 @@ struct MirrorInterleavingTests {
         try await check(restored(), equals: current())
     }
 
-    @Test func `of two mirrors that begin in the same millisecond, one goes on`() async throws {
+    @Test func `of two mirrors that begin in the same millisecond, one continues`() async throws {
         let second = Locked<DatabaseMirror?>(try mirror(in: store))
         let other = try require(second.withLock { $0 })
         let first = try mirror(

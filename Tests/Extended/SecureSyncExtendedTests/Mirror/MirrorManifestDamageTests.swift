@@ -119,7 +119,7 @@ struct MirrorManifestDamageTests {
     }
 
     @Test(arguments: [1, 3])
-    func `a newest generation whose beginning is lost is damaged, and the next mirror goes on`(
+    func `a newest generation whose beginning is lost is damaged, and the next mirror continues`(
         count: Int
     ) async throws {
         for hour in 1...count { try await generation(Double(hour)) }

@@ -68,7 +68,7 @@ struct MirrorPointsTests {
         var states: [(date: Date, contents: String)] = []
         for step in 0..<max(count, 100) {
             if step % 50 == 0 {
-                // Another start, which mostly goes on with the generation.
+                // Another start, which mostly continues with the generation.
                 mirror = try DatabaseMirror(of: pool, in: store, name: "notes", settings: .init()) {
                     clock.withLock { $0 }
                 }

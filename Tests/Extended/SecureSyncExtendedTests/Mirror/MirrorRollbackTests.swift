@@ -54,7 +54,7 @@ struct MirrorRollbackTests {
         try await check(DatabaseMirror.verify("notes", in: store, key: key).isSound)
     }
 
-    @Test func `a restored file goes on under the same name`() async throws {
+    @Test func `a restored file continues under the same name`() async throws {
         let pool = try home.openPool()
         try await pool.write {
             try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")

@@ -161,7 +161,7 @@ struct MirrorThinningTests {
     }
 
     @Test(arguments: 0...4)
-    func `a kill while one is thinned out is no damage, and the next run goes on`(
+    func `a kill while one is thinned out is no damage, and the next run continues`(
         left: Int
     ) async throws {
         for number in 1...19 { try await run(number) }

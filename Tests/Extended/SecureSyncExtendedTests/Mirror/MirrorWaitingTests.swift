@@ -73,7 +73,8 @@ struct MirrorWaitingTests {
         check(created.withLock { $0 } - before < 10)
     }
 
-    @Test func `while the store is away, a mirror says since when it is behind, and goes on later`()
+    @Test
+    func `while the store is away, a mirror says since when it is behind, and continues later`()
         async throws
     {
         let start = Date()

@@ -119,19 +119,20 @@ struct StablePointTests {
 
     @Test func `a log that begins holds the stable point until all have heard of it`() throws {
         let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
-        let entered = try require(Declaration.first(of: me, positions: [me: 1]).entering(other))
+        let began = try require(
+            Declaration.first(of: me, positions: [me: 1]).beginningLog(of: other))
         let next = try require(
-            entered.next(by: me, positions: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
+            began.next(by: me, positions: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
         check(next.stablePoint.time, equals: 0)
-        check(next.entering(other) == nil)
+        check(next.beginningLog(of: other) == nil)
     }
 
     @Test func `a closed log takes no edit`() throws {
         let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
-        let entered = try require(Declaration.first(of: me).entering(other))
+        let began = try require(Declaration.first(of: me).beginningLog(of: other))
         let positions: VersionVector = [me: 3, other: 2]
         let closing = try require(
-            entered.next(
+            began.next(
                 by: me, positions: positions, published: [:], lowerBound: { _, _ in 5 },
                 silent: [other]))
         check(closing.limit(of: other), equals: 2)

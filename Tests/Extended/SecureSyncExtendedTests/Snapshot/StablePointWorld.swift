@@ -100,7 +100,7 @@ struct StablePointWorld: Hashable {
         let first = Declaration(
             number: 1, positions: [:], stablePoint: StablePoint(),
             logs: Dictionary(
-                uniqueKeysWithValues: members.map { ($0.id, Declaration.Log(entered: 1)) }),
+                uniqueKeysWithValues: members.map { ($0.id, Declaration.Log(began: 1)) }),
             closed: [:])
         snapshots = [Snapshot(declaration: first, row: Row(), full: Row())]
     }
@@ -273,7 +273,8 @@ struct StablePointWorld: Hashable {
         return true
     }
 
-    /// A member whose log is closed goes on in a new one, with its last edit if that did not count.
+    /// A member whose log is closed continues in a new one, with its last edit if that did not
+    /// count.
     mutating func comeBack(_ index: Int) -> Bool {
         let me = members[index]
         let newest = snapshots[snapshots.count - 1]
@@ -295,7 +296,7 @@ struct StablePointWorld: Hashable {
         (new.stablePoint, new.positions, new.lowerBound) = (
             old.stablePoint, old.positions, old.stablePoint.time
         )
-        if mistake != .entryUndeclared, let next = old.entering(id) {
+        if mistake != .entryUndeclared, let next = old.beginningLog(of: id) {
             snapshots.append(Snapshot(declaration: next, row: newest.row, full: newest.full))
             new.adopted += 1
         }

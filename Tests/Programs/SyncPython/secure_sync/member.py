@@ -178,7 +178,7 @@ class Member:
             for change in snapshot_rows(self.store, self.group, manifest.rows, self.epochs):
                 self.merge(change)
             self.apply_all(adopts=False)
-            log = Log(0, bytes(32), 0, entered=number + 1, heard=self.now(), lower_bounds=[], published=[])
+            log = Log(0, bytes(32), 0, began=number + 1, heard=self.now(), lower_bounds=[], published=[])
             manifest.number, manifest.time = number + 1, self.now()
             manifest.logs[self.keys.member] = log
             header = Header(b"SSS", self.group, self.keys.member, number + 1, self.chain.epoch, digest,

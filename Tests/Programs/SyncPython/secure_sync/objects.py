@@ -125,7 +125,7 @@ class Log:
     position: int
     hash: bytes
     stable_point: int
-    entered: int = 0
+    began: int = 0
     closing: int = 0
     closed: int = None
     heard: int = 0
@@ -151,7 +151,7 @@ class Manifest:
             require(member > max(found, default=NOBODY), "logs are not in their order")
             log = Log(position, digest, least, heard=heard, lower_bounds=lower_bounds, published=published, adopted=adopted)
             if isinstance(place, list):
-                log.entered, log.closing = (place + [0])[:2]
+                log.began, log.closing = (place + [0])[:2]
             else:
                 log.closed = place
             found[member] = log
@@ -160,7 +160,7 @@ class Manifest:
     def encoded(self):
         logs = []
         for member, log in sorted(self.logs.items()):
-            place = log.closed if log.closed is not None else [log.entered] + ([log.closing] if log.closing else [])
+            place = log.closed if log.closed is not None else [log.began] + ([log.closing] if log.closing else [])
             logs.append([member, log.position, log.hash, log.stable_point, place, log.heard, log.lower_bounds, log.published,
                          log.adopted])
         return encode([self.time, self.schema, self.stable_point, logs, self.rows])

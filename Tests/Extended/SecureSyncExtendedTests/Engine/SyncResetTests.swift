@@ -9,8 +9,8 @@ import Testing
 @testable import SyncWorlds
 @testable import SecureSyncTests
 
-/// A group that begins anew, in its store or in another one.
-struct SyncSuccessionTests {
+/// A group that is reset, in its store or in another one.
+struct SyncResetTests {
     private let objects = WorldObjects()
 
     private func group(_ names: String...) async throws -> [WorldDevice] {
@@ -92,7 +92,7 @@ struct SyncSuccessionTests {
         try await devices[0].engine.reset()
         let between = objects.all
         try await devices[0].engine.reset()
-        // Goes on in the last of the three.
+        // Continues in the last of the three.
         try await devices[1].engine.syncOnce()
         objects.putBack(between)
         try await devices[1].engine.reset()
@@ -172,7 +172,8 @@ struct SyncSuccessionTests {
         check(objects.names.allSatisfy { !moved.names.contains($0) || $0.contains("/m/") })
     }
 
-    @Test func `a device that died in any call goes on, and nobody is left behind`() async throws {
+    @Test func `a device that died in any call continues, and nobody is left behind`() async throws
+    {
         for calls in stride(from: 0, to: .max, by: SuddenDeath.step(5)) {
             let devices = try await group("phone", "laptop")
             try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
@@ -216,7 +217,7 @@ struct SyncSuccessionTests {
     }
 
     /// A phone that has removed Ruth, a laptop that did not hear of it before the store was put
-    /// back, and has let the group begin anew, and Ruth's device.
+    /// back, and has reset the group, and Ruth's device.
     private func groupThatBringsRuthBack() async throws -> [WorldDevice] {
         let devices = try await group("phone", "laptop", "ruth")
         let before = objects.all
@@ -340,7 +341,7 @@ struct SyncSuccessionTests {
         }
     }
 
-    @Test func `a file that is in no group does not begin anew`() async throws {
+    @Test func `a file that is in no group cannot reset one`() async throws {
         let device = try WorldDevice("phone", objects)
         await #expect(throws: SyncError.notAMember) { try await device.engine.reset() }
         await #expect(throws: SyncError.notAMember) {

@@ -16,7 +16,7 @@ extension SyncEngine {
         let snapshots = SnapshotStore(store: store, keys: keys)
         for _ in 0..<100 {
             let (place, adopted, number) = try await nextNumber(snapshots)
-            guard place.entered == 0 else { return }
+            guard place.began == 0 else { return }
             guard let newest = adopted.newest else {
                 guard keys.isFounder, place.former == nil else {
                     throw SyncError.tryAgain("the group's first snapshot is not there yet")
@@ -25,7 +25,7 @@ extension SyncEngine {
                     database: database, capture: capture, keys: keys, store: store, policy: policy)
                 // The rows need no clocks: the snapshot has them all.
                 try await database.write { [capture] in try capture.forgetHistory(in: $0) }
-                if let first = try await writing.writeFirst() { try await setEntered(first, keys) }
+                if let first = try await writing.writeFirst() { try await setBegan(first, keys) }
                 continue
             }
             guard newest.number >= keys.leastSnapshot else {
@@ -42,14 +42,14 @@ extension SyncEngine {
                 try await load(newest, keys)
                 report.hasLoadedSnapshot = true
             } else if newest.number != adopted.own?.number {
-                // Another member entered; the rows and the stable point are the same.
+                // Another member began its log; the rows and the stable point are the same.
                 try await database.write { try SyncJournal($0).setAdopted(newest) }
             }
             let outcome: Inbox.Outcome
             do { outcome = try await receive(keys, &report) } catch is Inbox.NeedsSnapshot {
                 continue
             }
-            // Unreadable batches in a log must not keep anyone from entering. But entering after an
+            // Unreadable batches in a log must not keep anyone from joining. But joining after an
             // older snapshot would contradict the newest one.
             for failure in outcome.failures {
                 if case .withheld(.snapshots, _) = failure { throw failure }
@@ -61,17 +61,17 @@ extension SyncEngine {
             try await completeRows(keys)
             if keys.isReader || newest.manifest.declaration.logs[keys.member] != nil {
                 // A reader has no log; for others, the answer to an earlier attempt was lost.
-                try await setEntered(newest, keys)
+                try await setBegan(newest, keys)
                 continue
             }
             var before = newest
             before.manifest.declaration.number = number
             let now = try await database.read { [capture] in try capture.now(in: $0) }
-            guard let next = before.manifest.entering(keys.member, at: now) else {
+            guard let next = before.manifest.beginningLog(of: keys.member, at: now) else {
                 throw SyncError.notAMember
             }
-            if let entered = try await snapshots.create(next, after: newest) {
-                try await setEntered(entered, keys)
+            if let began = try await snapshots.create(next, after: newest) {
+                try await setBegan(began, keys)
             }
         }
         throw SyncError.tryAgain("other members write snapshots all the time")
@@ -110,7 +110,7 @@ extension SyncEngine {
         return try await nextNumber(SnapshotStore(store: store, keys: keys)).1
     }
 
-    private func setEntered(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
+    private func setBegan(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
         let stablePoint = snapshot.manifest.declaration.stablePoint
         try await database.write { [capture] db in
             let journal = SyncJournal(db)
@@ -119,7 +119,7 @@ extension SyncEngine {
                 try journal.setLogs(of: snapshot.manifest)
             }
             try journal.setAdopted(snapshot)
-            (place.entered, place.keepsRows, place.former) = (snapshot.number, false, nil)
+            (place.began, place.keepsRows, place.former) = (snapshot.number, false, nil)
             try journal.setPlace(place)
             // The app may have written since: its timestamps must be above the stable point, and
             // exist before anything is forgotten.

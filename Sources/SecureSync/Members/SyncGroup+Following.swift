@@ -68,7 +68,7 @@ extension SyncGroup {
     /// Nobody moves there before ``announce(_:after:in:)``.
     func foundSuccessor(in store: any ObjectStore) async throws -> SyncGroup {
         guard let member = state.activeMember(member), member.role == .admin else {
-            throw SyncError.notAllowed("only an admin begins anew, or moves the group")
+            throw SyncError.notAllowed("only an admin resets or moves the group")
         }
         let next = Data(RandomBytes.make(16))
         try await store.probe(under: SyncNames.all(group: next))

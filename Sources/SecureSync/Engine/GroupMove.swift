@@ -4,29 +4,29 @@ internal import SecureStoragePlatform
 
 // Moves a file into the group that follows its own, in one transaction.
 
-/// A file that enters the group following its own, where it needs a new log.
-struct SuccessionEntering {
+/// Moves a file to the group that follows its own, where it needs a new log.
+struct GroupMove {
     let keys: GroupKeys
     /// The former group's.
     let former: GroupKeys
     let capture: Capture
 
     /// Keeps changes that only this file may have for the start of its log; in a write transaction.
-    func enter(_ chain: [Data], in db: SecureDatabaseStore) throws {
+    func perform(_ chain: [Data], in db: SecureDatabaseStore) throws {
         let journal = SyncJournal(db)
         guard var place = try journal.place() else { throw SyncError.notAMember }
         var own = try journal.takePending()
         own += try journal.outgoingChanges(former)
         // A reader loads the group's rows.
-        if !keys.isReader, place.entered > 0 || place.former != nil {
+        if !keys.isReader, place.began > 0 || place.former != nil {
             // It was a member, so its rows include more than its own writes.
             _ = try capture.timestampAndSettle(in: db)
-            own += try capture.clockedRows(in: db).map(\.withKnownBirth)
+            own += try capture.clockedRows(in: db).map(\.withKnownIncarnation)
         }
-        try journal.goOn()
+        try journal.archiveGroup()
         try journal.setChain(chain)
         (place.group, place.member, place.former) = (keys.group, keys.member, nil)
-        (place.entered, place.published) = (0, 0)
+        (place.began, place.published) = (0, 0)
         try capture.setMember(keys.member, isReader: keys.isReader, in: db)
         try journal.setPlace(place)
         try journal.addPending(own)
@@ -35,7 +35,7 @@ struct SuccessionEntering {
 
 extension RowChange {
     /// A row that others know: its editors knew its insertion.
-    fileprivate var withKnownBirth: RowChange {
+    fileprivate var withKnownIncarnation: RowChange {
         var change = self
         for index in columnGroups.indices
         where columnGroups[index].timestamp > incarnation.timestamp {
@@ -59,9 +59,9 @@ extension SnapshotLoading {
         let known = try journal.lowerBound(
             of: place.member, journal.acknowledgement(by: [snapshot.writer], of: place.member))
         let pending = try journal.takePending()
-        try journal.goOn()
+        try journal.archiveGroup()
         try journal.setChain(chain)
-        (place.group, place.entered) = (keys.group, snapshot.number)
+        (place.group, place.began) = (keys.group, snapshot.number)
         place.published = 0
         try journal.setPlace(place)
         try journal.joinLogs(of: snapshot.manifest)

@@ -9,7 +9,7 @@ extension SyncEngine {
     /// Reads new chain entries, and moves to the following group, if there is one.
     ///
     /// - Returns: Whether the file is in another group now.
-    func goOn(after group: SyncGroup) async throws -> Bool {
+    func moveToFollowingGroup(after group: SyncGroup) async throws -> Bool {
         var failure: SyncError?
         do {
             try await group.refresh()
@@ -19,11 +19,11 @@ extension SyncEngine {
         }
         guard let next = try await group.successor() else {
             guard let failure else { return false }
-            if try await goOnBeside(group) { return true }
+            if try await moveToOtherSuccessor(beside: group) { return true }
             try await requirePresence(of: group)
             throw failure
         }
-        try await goOn(in: next, after: group)
+        try await move(to: next, after: group)
         return true
     }
 
@@ -33,7 +33,7 @@ extension SyncEngine {
     /// all.
     ///
     /// - Returns: Whether the file is in another group now.
-    func goOnBeside(_ group: SyncGroup) async throws -> Bool {
+    func moveToOtherSuccessor(beside group: SyncGroup) async throws -> Bool {
         let (own, formers) = (await group.member, await group.state.formers)
         let chains = try await database.read { try SyncJournal($0).formerChains() }
         let path = [group.id] + formers
@@ -52,7 +52,7 @@ extension SyncEngine {
                 guard let next = try await before.successor(), next.id != path[index] else {
                     continue
                 }
-                try await goOn(in: next, after: before, leaving: group)
+                try await move(to: next, after: before, leaving: group)
                 return true
             } catch SyncError.groupHasMoved {
                 continue
@@ -83,8 +83,8 @@ extension SyncEngine {
     ///   - current: The file's group, if it is not `former`: its rows are not an older state of the
     ///     rows in `next`.
     /// - Throws: ``SyncError/notAMember``; the errors of the store and of the database.
-    private func goOn(
-        in next: SyncGroup.Successor, after former: SyncGroup, leaving current: SyncGroup? = nil
+    private func move(
+        to next: SyncGroup.Successor, after former: SyncGroup, leaving current: SyncGroup? = nil
     ) async throws {
         let group = current ?? former
         let (own, place) = (
@@ -102,7 +102,7 @@ extension SyncEngine {
         }
         let loading = SnapshotLoading(capture: capture, keys: keys, store: store)
         let isOurs = current == nil ? try await isOurLog(in: newest, keys) : false
-        if place.entered > 0, isOurs, place.member == keys.member {
+        if place.began > 0, isOurs, place.member == keys.member {
             try await loading.withFiles(of: newest) { [database, passed] files in
                 try await database.write { db in
                     guard try SyncJournal(db).place()?.group == group.id else { return }
@@ -114,8 +114,7 @@ extension SyncEngine {
             try await database.write { [capture, passed] db in
                 guard try SyncJournal(db).place()?.group == group.id else { return }
                 try SyncJournal(db).keepFormerChains(passed)
-                try SuccessionEntering(keys: keys, former: own, capture: capture)
-                    .enter(entries, in: db)
+                try GroupMove(keys: keys, former: own, capture: capture).perform(entries, in: db)
             }
         }
         use(following, in: store)
@@ -154,7 +153,7 @@ extension SyncEngine {
     /// Whether the following group lacks this member, or has other keys for it.
     ///
     /// False if the store does not show it now.
-    func isLeftBehind(by group: SyncGroup) async throws -> Bool {
+    func isMissingInSuccessor(of group: SyncGroup) async throws -> Bool {
         try? await group.refresh()
         guard let next = try? await group.successor(),
             let place = try await database.read({ try SyncJournal($0).place() })
@@ -173,7 +172,7 @@ extension SyncEngine {
     }
 
     /// The last of the groups that follow one another, and the chains of the groups in between,
-    /// which this file never entered; other members may be in one.
+    /// of which this file never was a member; other members may be in one.
     ///
     /// The founder of the first has read the chain of `group` to its end; others check that the
     /// store shows all of it.
@@ -213,7 +212,7 @@ extension SyncEngine {
 
     /// Completes the file's group from the former one, once in the lifetime of an engine: an
     /// earlier attempt may not have finished.
-    func completeSuccession() async throws {
+    func completeReset() async throws {
         guard !hasCompleted.withLock({ $0 }) else { return }
         let group = try await currentGroup()
         let (state, own) = (await group.state, await group.member)
