@@ -118,9 +118,9 @@ final class MirrorClock: Sendable {
 
     /// The time that decides what is removed.
     ///
-    /// It begins at most a day after the newest object that was in the store, and continues with the
-    /// uptime: a clock that is years ahead removes what a day would. After a longer pause it stays
-    /// behind until the next start; then less is removed.
+    /// It begins at most a day after the newest object that was in the store, and continues with
+    /// the uptime: a clock that is years ahead removes what a day would. After a longer pause it
+    /// stays behind until the next start; then less is removed.
     func nextForRemoval() -> UInt64 {
         state.withLock { state in
             let (now, up) = (now(&state), up)
