@@ -181,9 +181,8 @@ extension SyncEngine {
     ///
     /// A reader has no log, and always loads it.
     ///
-    /// - Returns: False if the log is closed, or another copy of this file continues it: then a new
-    ///   log is needed.
-    func loadNewest(_ keys: GroupKeys) async throws -> Bool {
+    /// - Returns: What has to follow; nothing was loaded unless it is `.loaded`.
+    func loadNewest(_ keys: GroupKeys) async throws -> LoadOutcome {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
@@ -199,14 +198,23 @@ extension SyncEngine {
                     && declaration.positions[position.member, default: 0] > position.number
             }
         }
-        if unverified { throw Inbox.Stale() }
+        if unverified { return .needsNewMember }
         if !keys.isReader {
             guard newest.manifest.declaration.isOpen(keys.member),
                 try await removeSent(newest, keys)
-            else { return false }
+            else { return .needsNewLog }
         }
         try await load(newest, keys)
-        return true
+        return .loaded
+    }
+
+    /// What ``loadNewest(_:)`` has done.
+    enum LoadOutcome {
+        case loaded
+        /// The log is closed, or another copy of this file continues it.
+        case needsNewLog
+        /// The file may have applied batches that a removed member has replaced: it starts over.
+        case needsNewMember
     }
 
     /// Checks, before anything is sent, whether a snapshot contains batches of this member that

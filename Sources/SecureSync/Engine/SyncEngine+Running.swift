@@ -78,9 +78,11 @@ extension SyncEngine {
                 loads += 1
                 guard loads < 10 else { throw SyncError.otherEngine }
                 report.hasLoadedSnapshot = true
-                if try await loadNewest(keys) { continue }
+                let outcome = try await loadNewest(keys)
+                guard outcome != .loaded else { continue }
                 forks += 1
-                try await renew()
+                guard forks < 10 else { throw SyncError.otherEngine }
+                try await renew(leaving: outcome == .needsNewMember)
             } catch  where error is Outbox.OtherCopy || error is Inbox.OtherCopy {
                 forks += 1
                 guard forks < 3 else { throw SyncError.otherEngine }
