@@ -39,7 +39,7 @@ struct SyncWorldTests {
         check(seen, equals: all)
     }
 
-    @Test(arguments: [1, 900_921, 1_002_491, 1_003_026, 1_004_505] as [UInt64])
+    @Test(arguments: [1, 900_921, 1_002_491, 1_003_026, 1_004_505, 9_410_703] as [UInt64])
     func `what happens at the edges costs no row, and no value yields to one that it knew`(
         seed: UInt64
     ) async throws {
@@ -48,7 +48,7 @@ struct SyncWorldTests {
         await run(&world, seed) { try await $0.run(steps: 60) }
     }
 
-    @Test(arguments: [1, 6_000_963, 6_001_205] as [UInt64])
+    @Test(arguments: [1, 6_000_963, 6_001_205, 9_400_454] as [UInt64])
     func `readers have the rows of those that write, whatever happens to both`(
         seed: UInt64
     ) async throws {
