@@ -26,8 +26,7 @@ public enum StoreError: Error, Sendable, Hashable {
 extension StoreError {
     /// Whether the same call may succeed later.
     public var isTransient: Bool {
-        if case .failed(_, _, let isTransient) = self { return isTransient }
-        return false
+        if case .failed(_, _, let isTransient) = self { isTransient } else { false }
     }
 }
 

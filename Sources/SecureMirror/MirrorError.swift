@@ -36,14 +36,12 @@ public enum MirrorError: Error, Sendable, Hashable {
 extension MirrorError {
     /// Whether the same call may succeed later.
     public var isTransient: Bool {
-        if case .store(let error) = self { return error.isTransient }
-        return false
+        if case .store(let error) = self { error.isTransient } else { false }
     }
 
     /// Whether an object is damaged.
     var isDamaged: Bool {
-        if case .damaged = self { return true }
-        return false
+        if case .damaged = self { true } else { false }
     }
 
     /// Whether it is a finding about stored objects.

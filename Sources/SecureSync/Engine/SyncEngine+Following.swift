@@ -161,12 +161,10 @@ extension SyncEngine {
         do {
             let (last, _) = try await lastGroup(from: next, after: group, of: place)
             return try await last.areKeysReplaced
-        } catch SyncError.notAMember {
+        } catch SyncError.notAMember, SyncError.notAddedYet {
             return true
         } catch let error as SyncError where error.isAbsence || error.isDamaged {
             // It cannot be followed: the file has to join it anew.
-            return true
-        } catch SyncError.notAddedYet {
             return true
         }
     }

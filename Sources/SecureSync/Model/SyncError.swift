@@ -107,8 +107,7 @@ extension SyncError {
 
     /// Whether an object is damaged.
     var isDamaged: Bool {
-        if case .damaged = self { return true }
-        return false
+        if case .damaged = self { true } else { false }
     }
 
     /// A store whose failures are errors of sync.
