@@ -126,7 +126,7 @@
                 do {
                     return try await runOnce(statement, connectingFor: backoff.rest)
                 } catch let error as StoreError {
-                    guard case .failed(_, _, true) = error, let pause = backoff.next() else {
+                    guard error.isTransient, let pause = backoff.next() else {
                         throw error
                     }
                     try await Task.sleep(for: pause)

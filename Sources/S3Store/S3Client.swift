@@ -80,7 +80,7 @@ final class S3Client: Sendable {
                     code: error.code, message: "no answer of \(address.host): \(error.message)",
                     isTransient: error.isTransient)
             }
-            guard case .failed(_, _, true) = failure, let pause = backoff.next() else {
+            guard failure.isTransient, let pause = backoff.next() else {
                 throw failure
             }
             try await Task.sleep(for: pause)

@@ -37,7 +37,7 @@ public final class DatabaseMirror: Sendable {
     ///   - store: Where the objects go.
     ///   - name: The beginning of their names: one or more components of ``ObjectName``.
     ///   - settings: How it ships, and what it keeps.
-    /// - Throws: ``MirrorError/invalidName(_:)``.
+    /// - Throws: ``MirrorError/store(_:)`` with ``StoreError/invalidName(_:)``.
     public convenience init(
         of database: any SecureDatabaseReader, in store: any ObjectStore, name: String,
         settings: Settings = Settings()

@@ -7,7 +7,7 @@ internal import ObjectStores
 struct MirrorNames: Sendable {
     let mirror: String
 
-    /// - Throws: `.invalidName`.
+    /// - Throws: `.store(.invalidName)`.
     init(_ mirror: String) throws {
         guard ObjectName.isValid(mirror) else { throw MirrorError(.invalidName(mirror)) }
         self.mirror = mirror

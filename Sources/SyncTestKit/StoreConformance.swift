@@ -23,7 +23,7 @@ public struct StoreConformance: Sendable {
         case decidesRaces
         /// Names with every character that is allowed, and long ones.
         case keepsNames
-        /// Names against the rule are ``/SecureSync/StoreError/invalidName(_:)``.
+        /// Names against the rule are ``/ObjectStores/StoreError/invalidName(_:)``.
         case refusesOtherNames
         /// An empty object, and one of 64 MiB.
         case keepsSizes

@@ -1,4 +1,3 @@
-internal import ObjectStores
 internal import SecureStorage
 
 /// Runs statements one at a time and shows their results.

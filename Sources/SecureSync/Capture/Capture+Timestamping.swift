@@ -1,5 +1,4 @@
 package import SecureStorage
-internal import SecureStoragePlatform
 
 extension Capture {
     /// Turns all marks into changes with timestamps, writes the clocks and removes the marks; in a

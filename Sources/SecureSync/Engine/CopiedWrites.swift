@@ -1,7 +1,6 @@
 internal import Foundation
 internal import ObjectStores
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 /// Writes that a copied file shares with its original, and that the original has sent.
 ///

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 // Moves a file into the group that follows its own, in one transaction.
 

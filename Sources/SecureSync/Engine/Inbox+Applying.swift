@@ -1,5 +1,4 @@
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 // Applies each transaction after everything that its writer had applied.
 extension Inbox {

@@ -1,5 +1,3 @@
-internal import SecureStoragePlatform
-
 /// The changes that only this file has, one for each row.
 ///
 /// Nobody has seen them, so an insertion and its later edits become one insertion. Each column has

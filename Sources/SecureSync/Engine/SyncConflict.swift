@@ -1,6 +1,5 @@
 public import Foundation
 public import SecureStorage
-internal import SecureStoragePlatform
 
 /// A value that lost to a concurrent write, or a row that is held back.
 ///

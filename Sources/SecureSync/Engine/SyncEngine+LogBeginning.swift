@@ -181,8 +181,11 @@ extension SyncEngine {
     ///
     /// A reader has no log, and always loads it.
     ///
-    /// - Returns: What has to follow; nothing was loaded unless it is `.loaded`.
-    func loadNewest(_ keys: GroupKeys) async throws -> LoadOutcome {
+    /// - Returns: False if the log is closed, or another copy of this file continues it: then a new
+    ///   log is needed.
+    /// - Throws: `Inbox.Stale` if the file may have applied batches that a removed member has
+    ///   replaced; the errors of the store and of the database.
+    func loadNewest(_ keys: GroupKeys) async throws -> Bool {
         let snapshots = SnapshotStore(store: store, keys: keys)
         let (_, found, _) = try await nextNumber(snapshots)
         guard let newest = found.newest else { throw SyncError.notAMember }
@@ -198,23 +201,14 @@ extension SyncEngine {
                     && declaration.positions[position.member, default: 0] > position.number
             }
         }
-        if unverified { return .needsNewMember }
+        if unverified { throw Inbox.Stale() }
         if !keys.isReader {
             guard newest.manifest.declaration.isOpen(keys.member),
                 try await removeSent(newest, keys)
-            else { return .needsNewLog }
+            else { return false }
         }
         try await load(newest, keys)
-        return .loaded
-    }
-
-    /// What ``loadNewest(_:)`` has done.
-    enum LoadOutcome {
-        case loaded
-        /// The log is closed, or another copy of this file continues it.
-        case needsNewLog
-        /// The file may have applied batches that a removed member has replaced: it starts over.
-        case needsNewMember
+        return true
     }
 
     /// Checks, before anything is sent, whether a snapshot contains batches of this member that

@@ -20,7 +20,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the store
     ///   and of the database.
     public func reset(force: Bool = false) async throws {
-        try await beginAnew(in: nil, evenIfAbsent: force)
+        try await rebuild(in: nil, evenIfAbsent: force)
     }
 
     /// Moves the group to another store, like a ``reset(force:)`` into that store.
@@ -32,10 +32,10 @@ extension SyncEngine {
     /// - Throws: ``SyncError/notAMember``; ``SyncError/notAllowed(_:)``; the errors of the stores
     ///   and of the database.
     public func moveGroup(to other: any ObjectStore) async throws {
-        try await beginAnew(in: other, evenIfAbsent: true)
+        try await rebuild(in: other, evenIfAbsent: true)
     }
 
-    private func beginAnew(in other: (any ObjectStore)?, evenIfAbsent: Bool) async throws {
+    private func rebuild(in other: (any ObjectStore)?, evenIfAbsent: Bool) async throws {
         do {
             _ = try await syncOnce()
         } catch let error as SyncError

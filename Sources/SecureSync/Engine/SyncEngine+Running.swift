@@ -1,5 +1,4 @@
 internal import Foundation
-internal import ObjectStores
 internal import SecureStorage
 internal import SecureStoragePlatform
 
@@ -43,13 +42,16 @@ extension SyncEngine {
     private func syncedRounds() async throws -> SyncReport {
         var report = SyncReport()
         var (forks, loads) = (0, 0)
-        var isCurrent = false
+        var (isCurrent, needsSnapshot) = (false, false)
         await (try currentGroup()).invalid.forget()
         // Writes that are not captured would never be sent.
         try await database.read { [capture] in try capture.verify(in: $0) }
         while true {
             let group = try await currentGroup()
-            if try await moveToFollowingGroup(after: group) { continue }
+            if try await moveToFollowingGroup(after: group) {
+                needsSnapshot = false
+                continue
+            }
             try await completeReset()
             try await removeExpired(group)
             try await rotateIfDue(group)
@@ -58,6 +60,14 @@ extension SyncEngine {
             keys.isCurrent = isCurrent
             isCurrent = false
             do {
+                if needsSnapshot {
+                    if try await !loadNewest(keys) {
+                        forks += 1
+                        try await renew()
+                    }
+                    needsSnapshot = false
+                    continue
+                }
                 try await beginLog(keys, &report)
                 let failures = try await round(keys, &report)
                 // Reading may need a key or a member that was added meanwhile.
@@ -78,20 +88,18 @@ extension SyncEngine {
                 loads += 1
                 guard loads < 10 else { throw SyncError.otherEngine }
                 report.hasLoadedSnapshot = true
-                let outcome = try await loadNewest(keys)
-                guard outcome != .loaded else { continue }
-                forks += 1
-                guard forks < 10 else { throw SyncError.otherEngine }
-                try await renew(leaving: outcome == .needsNewMember)
+                needsSnapshot = true
             } catch  where error is Outbox.OtherCopy || error is Inbox.OtherCopy {
                 forks += 1
                 guard forks < 3 else { throw SyncError.otherEngine }
                 try await renew()
+                needsSnapshot = false
                 report.hasForked = true
             } catch is Inbox.Stale {
                 forks += 1
                 guard forks < 3 else { throw SyncError.otherEngine }
                 try await renew(leaving: true)
+                needsSnapshot = false
                 report.hasLoadedSnapshot = true
             }
         }

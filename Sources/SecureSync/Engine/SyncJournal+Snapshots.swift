@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 // The file's knowledge of the group's snapshots, and of each log besides its position.
 extension SyncJournal {

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 /// Which timestamps other members may use.
 ///

@@ -1,5 +1,4 @@
 package import SecureStorage
-internal import SecureStoragePlatform
 
 extension Capture {
     /// Merges other members' changes into the file; in a write transaction, after

@@ -1,5 +1,4 @@
 import SecureStorage
-internal import SecureStoragePlatform
 
 /// States of rows in tables and columns that this file does not have yet: one for each row, so they
 /// grow with the number of rows, not of changes.

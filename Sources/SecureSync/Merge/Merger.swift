@@ -1,5 +1,4 @@
 import SecureStorage
-internal import SecureStoragePlatform
 
 /// The result of a merge.
 package struct MergeReport: Equatable, Sendable {

@@ -1,5 +1,4 @@
 import SecureStorage
-internal import SecureStoragePlatform
 
 /// Determines which rows are visible after some have changed, without checking all rows.
 ///

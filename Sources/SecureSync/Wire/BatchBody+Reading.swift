@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 /// The limits of a body; larger ones are not read.
 ///

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 // A body is CBOR: an array of the time, the schema, whether it is the last, whether its time is a
 // lower bound, the positions, the table and column names, the members, the shapes, and the rows;

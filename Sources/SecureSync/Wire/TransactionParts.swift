@@ -1,6 +1,5 @@
 internal import Foundation
 internal import SecureStorage
-internal import SecureStoragePlatform
 
 /// The parts of one transaction: a large one takes several batches, which are applied as one.
 package enum TransactionParts {
