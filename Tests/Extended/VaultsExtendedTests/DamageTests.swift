@@ -1,4 +1,3 @@
-import ObjectStores
 import TestSupport
 
 #if os(Linux)

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import ObjectStores
 import SecureKeys
 import SecureStorage
 import TestSupport

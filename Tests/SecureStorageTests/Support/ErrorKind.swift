@@ -1,4 +1,3 @@
-import ObjectStores
 import SecureStorage
 
 extension SecureStorageError {

@@ -1,5 +1,4 @@
 import Foundation
-@testable import ObjectStores
 @testable import SecureMirror
 import TestSupport
 import Testing

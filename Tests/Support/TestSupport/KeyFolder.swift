@@ -1,5 +1,4 @@
 package import Foundation
-internal import ObjectStores
 package import SecureKeys
 internal import Testing
 

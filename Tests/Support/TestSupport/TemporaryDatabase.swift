@@ -1,5 +1,4 @@
 package import Foundation
-import ObjectStores
 package import SecureStorage
 
 /// A path for a database in a separate directory, which is removed with the last reference.

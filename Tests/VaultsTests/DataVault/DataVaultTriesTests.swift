@@ -1,5 +1,4 @@
 import Foundation
-import ObjectStores
 import SecureStorage
 import Testing
 import TestSupport

@@ -1,6 +1,5 @@
 #if os(Linux)
     import Foundation
-    import ObjectStores
     import SecureKeys
     import SecureStorage
     import Testing

@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import ObjectStores
 import SecureStorage
 import Testing
 import TestSupport

@@ -269,7 +269,7 @@ struct S3FailureTests {
     @Test func `a server that refuses the condition cannot be a store`() async throws {
         let server = try LoopbackServer { _, _ in .error(501, "NotImplemented") }
         let store = try store(server)
-        guard case .storeCannotCreateOnly = await failure({ try await store.create("a", Data()) })
+        guard case .cannotCreateOnly = await failure({ try await store.create("a", Data()) })
         else { return check(Bool(false)) }
     }
 
@@ -284,7 +284,7 @@ struct S3FailureTests {
                 : .answer(200, [:], Data("2".utf8))
         }
         let store = try store(server)
-        guard case .storeCannotCreateOnly = await failure({ try await store.probe(under: "x/") })
+        guard case .cannotCreateOnly = await failure({ try await store.probe(under: "x/") })
         else { return check(Bool(false)) }
     }
 
@@ -364,7 +364,7 @@ struct S3FailureTests {
         guard
             case .failed("AnswerTooLong", _, false) = await failure({
                 _ = try await store.list("", after: nil)
-            }), case .damaged("a", _) = await failure({ _ = try await store.read("a") })
+            }), case .objectTooLarge("a") = await failure({ _ = try await store.read("a") })
         else {
             Issue.record("an answer that is too long is received")
             return

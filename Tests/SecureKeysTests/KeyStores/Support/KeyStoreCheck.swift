@@ -1,5 +1,4 @@
 import Foundation
-import ObjectStores
 import SecureKeys
 import SecureStorage
 import Testing
