@@ -35,9 +35,9 @@ public final class DatabaseMirror: Sendable {
     /// - Parameters:
     ///   - database: An open queue or pool.
     ///   - store: Where the objects go.
-    ///   - name: The beginning of their names: one or more components of ``ObjectName``.
+    ///   - name: The beginning of their names: one or more components of ``/ObjectStores/ObjectName``.
     ///   - settings: How it ships, and what it keeps.
-    /// - Throws: ``MirrorError/store(_:)`` with ``StoreError/invalidName(_:)``.
+    /// - Throws: ``MirrorError/store(_:)`` with ``/ObjectStores/StoreError/invalidName(_:)``.
     public convenience init(
         of database: any SecureDatabaseReader, in store: any ObjectStore, name: String,
         settings: Settings = Settings()
