@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// A store that throws the errors of the module that uses it: callers of sync or of a mirror catch
 /// one type.

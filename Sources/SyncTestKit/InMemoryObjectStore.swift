@@ -1,7 +1,6 @@
 public import Foundation
 public import ObjectStores
 internal import SecureStoragePlatform
-public import SecureSync
 
 /// Objects in memory, for the tests of an app.
 ///

@@ -1,6 +1,5 @@
 internal import Foundation
 public import ObjectStores
-public import SecureSync
 
 /// What every store has to do, as checks that run against a real one.
 ///

@@ -1,6 +1,5 @@
 package import Foundation
 package import ObjectStores
-package import SecureSync
 
 /// A store that tells a test of its calls, which may fail them.
 package struct HookedStore: ObjectStore {

@@ -3,7 +3,6 @@ package import ObjectStores
 internal import SecureKeys
 package import SecureMirror
 package import SecureStorage
-package import SecureSync
 internal import TestSupport
 
 #if PostgreSQL
