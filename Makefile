@@ -16,8 +16,8 @@ EXAMPLES := --package-path Examples --scratch-path .build/Examples $(FLAGS)
 .DEFAULT_GOAL := help
 .PHONY: loop help setup build demo demo-mirror demo-sync install check-static uninstall test test-all test-traits examples lint boundary comments format check test-rest check-rebuilds campaign tsan asan stores service bench bench-mirror bench-sync bench-join bench-check browse-check trait engines formats site site-check pictures clean setup-engine setup-packages
 
-help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+help: ## list the commands; those in parentheses are explained in the Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## install SQLCipher 4 if it is missing, and build the packages that this one depends on
 	@$(MAKE) --no-print-directory -j 2 setup-engine setup-packages
@@ -28,18 +28,19 @@ setup-engine setup-packages: # at once, since one waits for the network while th
 build: setup ## build the package and all its tests
 	SECURESTORAGE_TESTS=rest && export SECURESTORAGE_TESTS && swift build --build-tests $(FLAGS)
 
-demo: setup ## the main job: an encrypted database of this machine's packages
+demo: setup ## the main job: an encrypted database of this machine's packages (demo-mirror, demo-sync)
 	@echo "Building the library and the demo (after a change; the first time about 30 seconds on two cores) ..."
 	swift run $(FLAGS) Quickstart
 
-demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
+demo-mirror: setup # a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
 
-demo-sync: setup ## three devices write the same notes, one of them offline for a while
+demo-sync: setup # three devices write the same notes, one of them offline for a while
 	swift build $(EXAMPLES) --product SharedNotes
 	@Scripts/demo-sync
 
-install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=S3,PostgreSQL, STATIC=1)
+# DESTDIR=: for packagers. TRAITS=S3,PostgreSQL: with these stores.
+install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, STATIC=1, check-static)
 ifdef STATIC
 	@program=$$(TRAITS="$(TRAITS)" Scripts/static-tool) && PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install "$$program"
 else
@@ -47,7 +48,7 @@ else
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install .build/release/securestorage
 endif
 
-check-static: ## the static tool on bare Debian 12 and 13: its libraries, its work, its start; needs root's rights
+check-static: # the static tool on bare Debian 12 and 13: its libraries, its work, its start; needs root's rights
 	Scripts/check-static
 
 uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
@@ -56,7 +57,7 @@ uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
 test: setup ## the tests that a change needs: those of Tests/*Tests
 	Scripts/run-tests
 
-test-all: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it; FILTER=ToolTests)
+test-all: setup ## all tests (FILTER=ToolTests; STORES=1: also over PostgreSQL and S3; stores, service)
 	SECURESTORAGE_TESTS=$(if $(FILTER),all,rest) Scripts/run-tests $(if $(FILTER),--filter '$(FILTER)')
 	@$(if $(FILTER),,$(MAKE) --no-print-directory examples test-traits)
 
@@ -72,6 +73,7 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	@Scripts/check-layers
 	@Scripts/check-limits
 	@Scripts/check-questions
+	@Scripts/check-equivalent
 	@Scripts/setup-site
 	@Scripts/pictures --check
 
@@ -111,66 +113,68 @@ check-rebuilds: setup # a build compiles only what has changed (TRIES=10)
 campaign: setup ## thousands of rounds of what tests try a few times (NAME=crash; without it: the list)
 	@COUNT=$(COUNT) SEED=$(SEED) PART=$(PART) STORES=$(STORES) TSAN=$(TSAN) FUZZ="$(FUZZ)" Scripts/campaign $(NAME)
 
-tsan: setup ## the tests under ThreadSanitizer
+tsan: setup ## the tests under ThreadSanitizer (asan: AddressSanitizer and LeakSanitizer)
 	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 	Scripts/run-tests --package-path Examples --sanitize=thread --scratch-path .build/tsan/Examples
 
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0
-asan: setup ## the tests under AddressSanitizer and LeakSanitizer
+asan: setup # the tests under AddressSanitizer and LeakSanitizer
 	SECURESTORAGE_TESTS=all Scripts/run-tests --sanitize=address --scratch-path .build/asan
 	Scripts/run-tests --package-path Examples --sanitize=address --scratch-path .build/asan/Examples
 
-stores: setup ## only the tests over stores, with the servers
+stores: setup # only the tests over stores, with the servers
 	SECURESTORAGE_TESTS=traits Scripts/stores postgresql s3 -- Scripts/run-tests
 
-service: setup ## the tests of Examples/NotesService, a package of its own
+service: setup # the tests of Examples/NotesService, a package of its own
 	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest $(FLAGS)
 
-bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
+# BENCH="--rows 10000 kv-get": other arguments. COUNT=instructions: counted, not timed.
+bench: setup ## compare with C, GRDB and no encryption (bench-sync, -join, -mirror, -check, browse-check)
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)
 	swift build --package-path Benchmarks -c release
 	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(if $(COUNT),--count) $(BENCH)
 
-bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a restore of 1 GB, memory (FOLDER=/mnt/disk)
+bench-mirror: # what a mirror costs: the writer's rate, how far behind, a restore of 1 GB, memory (FOLDER=/mnt/disk)
 	@Scripts/setup-benchmarks
 	swift build --package-path Benchmarks -c release --product MirrorFigures
 	Benchmarks/.build/release/MirrorFigures $(if $(FOLDER),--folder $(FOLDER))
 
-bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks; a group of 1,000 (FOLDER=/mnt/disk)
+bench-sync: setup # what capture costs: writes with triggers and without, bytes of clocks; a group of 1,000 (FOLDER=/mnt/disk)
 	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync
 	.build/sync/release/SyncFigures $(FOLDER)
 	@folder=$$(mktemp -d) && .build/sync/release/SyncFigures batches "$$folder" 2000; rm -rf "$$folder"
 	@folder=$$(mktemp -d) && .build/sync/release/SyncFigures members "$$folder" 1000; rm -rf "$$folder"
 
-bench-join: setup ## what joining a group costs: time and memory of a device that reads all rows (ROWS=1000000)
+bench-join: setup # what joining a group costs: time and memory of a device that reads all rows (ROWS=1000000)
 	SECURESTORAGE_TESTS=all swift build -c release --product SyncFigures --scratch-path .build/sync
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	code=$$(.build/sync/release/SyncFigures found "$$folder" $(or $(ROWS),1000000)) && \
 	.build/sync/release/SyncFigures join "$$folder" "$$code"
 
-bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
+bench-check: # fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
 	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"
 
-browse-check: setup ## browse a large table in tmux: first screen, memory, nothing left on the screen (ROWS=10000000)
+browse-check: setup # browse a large table in tmux: first screen, memory, nothing left on the screen (ROWS=10000000)
 	swift build -c release --product securestorage --scratch-path .build/browse
 	Scripts/check-browse .build/browse/release/securestorage $(or $(ROWS),10000000)
 
-trait: setup ## build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
+trait: setup # build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
 	SECURESTORAGE_TESTS=all Scripts/check-trait $(if $(TESTS),--tests)
 
-engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: also on that release)
+engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: that release; trait, formats)
 	SECURESTORAGE_TESTS=all SOURCE="$(SOURCE)" Scripts/engines
 
-formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
+formats: setup # files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
 	Scripts/formats $(PACKAGES)
 
-site: setup ## the documentation site, in .build/site (BASE=/path/on/the/server, REPOSITORY=https://where/files/can/be/read)
+# BASE=/path/on/the/server, REPOSITORY=https://where/files/can/be/read
+site: setup ## the documentation site, in .build/site (site-check, pictures)
 	SECURESTORAGE_TESTS=traits Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
 
-site-check: ## every page of the built site in a headless Chromium, with screenshots
+site-check: # every page of the built site in a headless Chromium, with screenshots
 	Scripts/check-site
 
-pictures: ## the pictures of the guides, from the descriptions beside them
+pictures: # the pictures of the guides, from the descriptions beside them
 	@Scripts/setup-site
 	Scripts/pictures
 

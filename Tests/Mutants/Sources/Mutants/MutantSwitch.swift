@@ -11,7 +11,7 @@ enum MutantSwitch {
     static let declaration = "\n#include <stdbool.h>\nbool cplatform_is_mutant(long number);\n"
 
     /// Returns the files that the copy has beside those of the package, by their paths.
-    static func files(libraries: [String]) -> [String: String] {
+    static func files(libraries: Set<String>) -> [String: String] {
         var files = ["Sources/CSecureStoragePlatform/Mutants.c": definition]
         // Public, since default arguments and inlinable functions of the library call it.
         for library in libraries {
@@ -38,7 +38,7 @@ enum MutantSwitch {
         static long active = -1;
         static volatile unsigned char *reached;
 
-        __attribute__((constructor)) static invalid prepare(invalid) {
+        __attribute__((constructor)) static void prepare(void) {
             const char *number = getenv("\(variable)");
             if (number) active = atol(number);
             const char *path = getenv("\(reachVariable)");

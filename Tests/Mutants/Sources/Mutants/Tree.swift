@@ -8,11 +8,6 @@ struct Tree {
     /// Where the campaign keeps what it finds.
     let work: URL
 
-    static let libraries = [
-        "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync", "PostgreSQLStore",
-        "S3Store", "Vaults",
-    ]
-
     init(root: URL) {
         self.root = root
         work = root.appendingPathComponent(".build/mutants")
@@ -31,11 +26,21 @@ struct Tree {
             .filter { FileManager.default.fileExists(atPath: root.appendingPathComponent($0).path) }
     }
 
+    /// Returns the libraries: the folders of Sources with Swift, but for the tool and test kits.
+    static func libraries(_ files: [String]) -> Set<String> {
+        let folders = files.filter(isSource).map { String($0.split(separator: "/")[1]) }
+        return Set(folders).filter { !$0.hasSuffix("Tool") && !$0.hasSuffix("TestKit") }
+    }
+
+    private static func isSource(_ file: String) -> Bool {
+        file.hasPrefix("Sources/") && file.hasSuffix(".swift") && !file.contains(".docc/")
+    }
+
     /// Returns the sites of all libraries.
     func sites(_ files: [String]) throws -> [Site] {
-        try files.filter { file in
-            file.hasSuffix(".swift") && !file.contains(".docc/")
-                && Self.libraries.contains { file.hasPrefix("Sources/\($0)/") }
+        let libraries = Self.libraries(files)
+        return try files.filter { file in
+            Self.isSource(file) && libraries.contains { file.hasPrefix("Sources/\($0)/") }
         }
         .flatMap { SiteFinder.sites(in: try text($0), file: $0) }
     }
@@ -57,7 +62,7 @@ struct Tree {
             if file == MutantSwitch.header { content += Data(MutantSwitch.declaration.utf8) }
             try write(content, to: file, like: file)
         }
-        for (file, text) in MutantSwitch.files(libraries: Self.libraries) {
+        for (file, text) in MutantSwitch.files(libraries: Self.libraries(files)) {
             try write(Data(text.utf8), to: file, like: nil)
             written.insert(file)
         }

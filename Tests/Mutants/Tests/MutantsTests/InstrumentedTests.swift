@@ -54,6 +54,15 @@ struct InstrumentedTests {
         #expect(Sample(of: sites(0..<1000), count: 100, seed: 2).sites != few)
     }
 
+    @Test func `a new library has mutants, the tool and the test kits have none`() {
+        let files = [
+            "Package.swift", "Sources/New/A.swift", "Sources/SomeTool/B.swift",
+            "Sources/KeysTestKit/C.swift", "Sources/CSource/source.c",
+            "Sources/Guide/Guide.docc/D.swift", "Tests/NewTests/E.swift",
+        ]
+        #expect(Tree.libraries(files) == ["New"])
+    }
+
     @Test func `an equivalent mutant needs a reason`() throws {
         let entry = "# about\n\nSources/F.swift\n    let d = 1\n    integer: 2 for 1"
         #expect(throws: Failure.self) { try EquivalentMutants(entry) }
