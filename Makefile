@@ -74,6 +74,7 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	@Scripts/check-limits
 	@Scripts/check-questions
 	@Scripts/check-equivalent
+	@Scripts/check-words
 	@Scripts/setup-site
 	@Scripts/pictures --check
 

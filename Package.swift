@@ -211,8 +211,8 @@ let package = Package(
             "StoreChecks", beyond + ["PostgreSQLStore", "S3Store", "TestSupport"],
             path: "Tests/Support/StoreChecks"),
         // Groups of devices that meet everything, from seeds, and stores that lie: thousands of the
-        // worlds, and every byte of the objects, need a release build.
-        .program("SyncWorlds", beyond + ["TestSupport"], path: "Tests/Programs/SyncWorlds"),
+        // simulations, and every byte of the objects, need a release build.
+        .program("SyncSimulator", beyond + ["TestSupport"], path: "Tests/Programs/SyncSimulator"),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -221,7 +221,7 @@ let package = Package(
 let coreTests: [Target] = [
     .tests("PlatformTests", platform + ["TestSupport"]),
     .tests(
-        "SecureKeysTests", ["SecureKeys", "SecureStorage", "TestSupport", "Vaults", crypto],
+        "SecureKeysTests", library + ["TestSupport", "Vaults", crypto],
         resources: [.copy("Vectors")]),
     .tests(
         "SecureStorageTests", ["FaultyDisk", "SecureStorage", "TestSupport", cryptoExtras],
@@ -265,7 +265,7 @@ let extendedTests: [Target] = [
     .tests(
         "SecureSyncExtendedTests",
         beyond + [
-            "FaultyDisk", "SecureSyncTests", "StoreChecks", "SyncTestKit", "SyncWorlds",
+            "FaultyDisk", "SecureSyncTests", "StoreChecks", "SyncTestKit", "SyncSimulator",
             "TestSupport", "Vaults", crypto,
         ],
         path: extended),

@@ -163,7 +163,7 @@ public struct DirectoryObjectStore: ObjectStore, PlacedStore {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            // Drafts and other people's files are not objects.
+            // Temporary files and other people's files are not objects.
             guard ObjectName.isValid(name) else { continue }
             var kind: mode_t = 0
             switch Int32(entry.pointee.d_type) {

@@ -54,7 +54,7 @@
         static func noMember(_ group: String) -> StoreError {
             .failed(
                 code: "42501",
-                message: "the role is no member of the group \"\(group)\"" + advice("42501"),
+                message: "the role is not a member of the group \"\(group)\"" + advice("42501"),
                 isTransient: false)
         }
 

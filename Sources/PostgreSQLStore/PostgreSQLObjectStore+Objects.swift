@@ -32,8 +32,8 @@
         ///
         /// - Parameter name: A name that ``/ObjectStores/ObjectName`` allows.
         /// - Returns: The whole content.
-        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is no member of the group;
-        ///   `CancellationError`.
+        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is not a member of the
+        ///   group; `CancellationError`.
         public func read(_ name: String) async throws -> Data? {
             try ObjectName.check(name)
             let rows = try await run(
@@ -53,8 +53,8 @@
         ///   - prefix: The beginning of the names.
         ///   - after: Only greater names are returned.
         /// - Returns: The objects, in the order of the names' bytes.
-        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is no member of the group;
-        ///   `CancellationError`.
+        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is not a member of the
+        ///   group; `CancellationError`.
         public func list(_ prefix: String, after: String?) async throws -> ObjectPage {
             try ObjectName.check(prefix: prefix)
             // Names are ASCII: a greater character than all of theirs ends the names with the
@@ -129,8 +129,8 @@
         ///   - tag: What the call before returned; nil for a mark that was not seen.
         ///   - limit: The longest time to wait.
         /// - Returns: The mark's version if it is another than `tag`; nil when the time is over.
-        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is no member of the group;
-        ///   `CancellationError`.
+        /// - Throws: ``/ObjectStores/StoreError``, with 42501 if the role is not a member of the
+        ///   group; `CancellationError`.
         public func waitForMark(
             _ name: String, since tag: String?, atMost limit: Duration
         ) async throws -> String? {

@@ -16,7 +16,7 @@
     ///     group: "notes")
     /// ```
     ///
-    /// Who sees which group is decided by the server, by the role that it has checked: a role
+    /// The server decides who sees which group, by the role that it has checked: a role
     /// without membership in a group can neither see nor create its objects, and no role can change
     /// the bytes of an object.
     ///

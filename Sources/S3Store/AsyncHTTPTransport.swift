@@ -151,7 +151,7 @@
     /// When a transfer has taken too long.
     ///
     /// What was written may wait in the system's buffers, up to some megabytes, and how much does
-    /// not show. So an upload that goes on with 64 KiB a second is not idle.
+    /// not show. So an upload that continues with 64 KiB a second is not idle.
     private final class TransferClock: Sendable {
         private let times: S3Times
         private let whole: ContinuousClock.Instant

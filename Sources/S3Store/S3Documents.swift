@@ -47,7 +47,7 @@ struct S3Element {
 
     private final class Reader: NSObject, XMLParserDelegate {
         var root: S3Element?
-        /// Whether there was anything wrong; the parser goes on after some errors.
+        /// Whether there was anything wrong; the parser continues after some errors.
         var hasFailed = false
         private var open: [S3Element] = []
 

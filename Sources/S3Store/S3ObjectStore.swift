@@ -111,7 +111,7 @@ public final class S3ObjectStore: ObjectStore, PlacedStore {
 
     // MARK: - Lists
 
-    /// Returns up to 1000 objects by a `ListObjectsV2`; keys that are no names are left out.
+    /// Returns up to 1000 objects by a `ListObjectsV2`; keys that are not names are left out.
     public func list(_ prefix: String, after: String?) async throws -> ObjectPage {
         try ObjectName.check(prefix: prefix)
         let start = client.address.prefix
@@ -124,7 +124,7 @@ public final class S3ObjectStore: ObjectStore, PlacedStore {
                     last.map({ $0.utf8.lexicographicallyPrecedes(entry.key.utf8) }) != false
                 else { throw Self.failure("a list is not in the order of its keys' bytes") }
                 last = entry.key
-                // Whatever else others keep there is no object.
+                // Whatever else others keep there is not an object.
                 let name = String(
                     decoding: entry.key.utf8.dropFirst(start.utf8.count), as: UTF8.self)
                 guard ObjectName.isValid(name) else { continue }
@@ -135,7 +135,7 @@ public final class S3ObjectStore: ObjectStore, PlacedStore {
                 return ObjectPage(objects, isTruncated: page.isTruncated)
             }
             guard !page.entries.isEmpty else {
-                throw Self.failure("an empty list is said to go on")
+                throw Self.failure("an empty list is said to continue")
             }
         }
     }

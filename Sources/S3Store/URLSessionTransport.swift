@@ -81,7 +81,7 @@
             task.resume()
         }
 
-        /// Answers the caller, once, and ends the transfer if it goes on.
+        /// Answers the caller, once, and ends the transfer if it is still running.
         func end(_ task: URLSessionTask, _ result: Result<S3Answer, any Error>) {
             let continuation = state.withLock { state in
                 let exchange = state.exchanges.removeValue(forKey: task.taskIdentifier)

@@ -106,7 +106,7 @@ public final class SecretBytes: @unchecked Sendable {
 }
 
 extension SecretBytes: ContiguousBytes {
-    /// Lends the bytes to a closure.
+    /// Passes the bytes to a closure.
     ///
     /// - Parameter body: Receives the bytes; the pointer must not escape.
     /// - Returns: The result of `body`.

@@ -13,7 +13,7 @@ internal import SecureStoragePlatform
 ///
 /// It ships the pages that commits have changed as they lie in the write-ahead log, which is
 /// ciphertext: the store sees no key and no content. The database is in journal mode WAL. Writers
-/// go on as without a mirror; while the store cannot be reached, the log grows.
+/// run as without a mirror; while the store cannot be reached, the log grows.
 ///
 /// One mirror writes under a name. A second one that begins takes over, and the first one stops
 /// with ``MirrorError/otherMirror(_:)``.

@@ -30,7 +30,7 @@ final class MirrorClock: Sendable {
         var hasRemoved = false
     }
 
-    /// Less than this is no jump: clocks are adjusted in small steps, too.
+    /// Less than this is not a jump: clocks are adjusted in small steps, too.
     private static let tolerance: Int64 = 2000
     /// How long a jump has to last.
     private static let patience: Int64 = 60_000

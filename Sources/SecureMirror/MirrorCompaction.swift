@@ -7,7 +7,7 @@ internal import SecureStoragePlatform
 ///
 /// First those of a minute, then those of an hour; of each page the newest version stays. It needs
 /// the key, like the mirror itself: without it nobody could prove which version of a page is the
-/// newest. A merged segment stands beside those that it was made of; it names the MAC of the one
+/// newest. A merged segment is stored beside those that it was made of; it names the MAC of the one
 /// before the first, and that of the last, so the chain holds whichever are read.
 struct MirrorCompaction: Sendable {
     let generation: UInt64

@@ -230,7 +230,7 @@ actor MirrorGeneration {
         try await shipUnfinished()
     }
 
-    /// Checks after a pause that no other mirror of this name has gone on in it.
+    /// Checks after a pause that no other mirror of this name has continued in it.
     ///
     /// What it wrote under our numbers may have been merged and removed since. The last segment is
     /// never removed.

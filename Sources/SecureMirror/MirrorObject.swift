@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// An object of a mirror: a header, pages as the database stores them, and a MAC over both.
 ///
@@ -67,7 +68,7 @@ struct MirrorObject: Sendable {
         (0..<macLength).map { _ in UInt8.random(in: .min ... .max) }
     }
 
-    /// The key of ends' MACs, which is no secret.
+    /// The key of ends' MACs, which is not secret.
     static let publicKey = SymmetricKey(data: SHA256.hash(data: magic))
 
     /// Returns the MAC of an object.
@@ -82,32 +83,29 @@ struct MirrorObject: Sendable {
     ///   - key: The key of the MAC; not used for an end.
     /// - Returns: The bytes to store.
     func sealed(_ content: Data = Data(), _ key: SymmetricKey = publicKey) -> Data {
-        var bytes = Data(
-            capacity: Self.headerLength + pages.count * 4 + content.count + Self.macLength)
-        bytes += Self.magic
-        Self.append(Self.version, to: &bytes)
-        bytes.append(kind.rawValue)
-        bytes.append((beginsCommit ? 1 : 0) | (endsCommit ? 2 : 0) | (followsManifest ? 4 : 0))
-        Self.append(generation, to: &bytes)
-        Self.append(numbers.lowerBound, to: &bytes)
-        Self.append(numbers.upperBound, to: &bytes)
-        Self.append(time, to: &bytes)
-        Self.append(pageSize, to: &bytes)
-        Self.append(pageCount, to: &bytes)
-        Self.append(UInt32(pages.count), to: &bytes)
-        bytes += position?.bytes ?? [UInt8](repeating: 0, count: LogPosition.byteCount)
-        bytes += previous
-        bytes += merged
-        bytes += salt
-        Self.append(follows, to: &bytes)
-        for page in pages { Self.append(page, to: &bytes) }
+        var header = ByteWriter(capacity: Self.headerLength + pages.count * 4)
+        header.raw(Self.magic)
+        header.integer(Self.version)
+        header.byte(kind.rawValue)
+        header.byte((beginsCommit ? 1 : 0) | (endsCommit ? 2 : 0) | (followsManifest ? 4 : 0))
+        header.integer(generation)
+        header.integer(numbers.lowerBound)
+        header.integer(numbers.upperBound)
+        header.integer(time)
+        header.integer(pageSize)
+        header.integer(pageCount)
+        header.integer(UInt32(pages.count))
+        header.raw(position?.bytes ?? [UInt8](repeating: 0, count: LogPosition.byteCount))
+        header.raw(previous)
+        header.raw(merged)
+        header.raw(salt)
+        header.integer(follows)
+        for page in pages { header.integer(page) }
+        var bytes = Data(capacity: header.bytes.count + content.count + Self.macLength)
+        bytes += header.bytes
         bytes += content
         bytes += Data(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
         return bytes
-    }
-
-    private static func append(_ number: some FixedWidthInteger, to bytes: inout Data) {
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
     // MARK: - Reading
@@ -136,32 +134,37 @@ struct MirrorObject: Sendable {
 
     /// Returns the header of an object, whose MAC is not checked: only to find the salt.
     static func header(of bytes: Data, named name: String) throws -> MirrorObject {
-        var reader = ByteReader(bytes)
-        guard bytes.count >= headerLength + macLength, reader.bytes(8) == magic else {
+        guard bytes.count >= headerLength + macLength, bytes.starts(with: magic) else {
             throw MirrorError.damaged(name, "it is not an object of a mirror")
         }
-        guard reader.number(UInt16.self) == version else { throw MirrorError.newerFormat(name) }
-        let (kindCode, flags) = (reader.number(UInt8.self), reader.number(UInt8.self))
-        let generation = reader.number(UInt64.self)
-        let (first, last) = (reader.number(UInt64.self), reader.number(UInt64.self))
-        let time = reader.number(UInt64.self)
-        let (pageSize, pageCount) = (reader.number(UInt32.self), reader.number(UInt32.self))
-        let count = Int(reader.number(UInt32.self))
-        let position = LogPosition(reader.bytes(LogPosition.byteCount))
-        let (previous, merged) = (reader.bytes(macLength), reader.bytes(macLength))
-        let salt = reader.bytes(16)
-        let follows = reader.number(UInt64.self)
-        guard let kind = Kind(rawValue: kindCode), first <= last, last <= UInt64(Int64.max),
-            MirrorNames.isValid(generation),
+        func reader(_ bytes: Data) -> ByteReader {
+            ByteReader([UInt8](bytes)[...]) { MirrorError.damaged(name, $0) }
+        }
+        var header = reader(bytes.prefix(headerLength).dropFirst(magic.count))
+        guard try header.integer(UInt16.self) == version else {
+            throw MirrorError.newerFormat(name)
+        }
+        let kind = Kind(rawValue: try header.byte())
+        let flags = try header.byte()
+        let generation = try header.integer(UInt64.self)
+        let first = try header.integer(UInt64.self)
+        let last = try header.integer(UInt64.self)
+        let time = try header.integer(UInt64.self)
+        let pageSize = try header.integer(UInt32.self)
+        let pageCount = try header.integer(UInt32.self)
+        let count = Int(try header.integer(UInt32.self))
+        guard let kind, first <= last, last <= UInt64(Int64.max), MirrorNames.isValid(generation),
             bytes.count >= headerLength + count * 4 + macLength
         else { throw MirrorError.damaged(name, "its header is not valid") }
-        reader.position = headerLength
+        var pages = reader(bytes.dropFirst(headerLength).prefix(count * 4))
         return MirrorObject(
             kind: kind, beginsCommit: flags & 1 != 0, endsCommit: flags & 2 != 0,
             followsManifest: flags & 4 != 0, generation: generation, numbers: first...last,
-            time: time, pageCount: pageCount,
-            pageSize: pageSize, position: position, previous: previous, merged: merged, salt: salt,
-            follows: follows, pages: (0..<count).map { _ in reader.number(UInt32.self) })
+            time: time, pageCount: pageCount, pageSize: pageSize,
+            position: LogPosition(Array(try header.take(LogPosition.byteCount))),
+            previous: Array(try header.take(macLength)), merged: Array(try header.take(macLength)),
+            salt: Array(try header.take(16)), follows: try header.integer(UInt64.self),
+            pages: try (0..<count).map { _ in try pages.integer(UInt32.self) })
     }
 
     /// Checks an object and returns it.
@@ -183,23 +186,5 @@ struct MirrorObject: Sendable {
         guard content.count == object.pages.count * Int(object.pageSize), !object.pages.contains(0)
         else { throw MirrorError.damaged(name, "its pages are not complete") }
         return Read(object: object, content: content, mac: Array(mac))
-    }
-}
-
-/// Reads numbers and bytes one after the other; the caller has checked that there are enough.
-private struct ByteReader {
-    private let data: Data
-    var position = 0
-
-    init(_ data: Data) { self.data = data }
-
-    mutating func bytes(_ count: Int) -> [UInt8] {
-        defer { position += count }
-        let start = data.startIndex + position
-        return Array(data[min(start, data.endIndex)..<min(start + count, data.endIndex)])
-    }
-
-    mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number {
-        bytes(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number($1) }
     }
 }

@@ -68,7 +68,7 @@ struct MirrorPlace: Sendable {
 
     /// Returns the newest time of an object that a restore reads; nil if there is none of this key.
     ///
-    /// Others are no witness: whoever can write to the store could move all later times.
+    /// Others are not witnesses: whoever can write to the store could move all later times.
     func newestTime(_ key: SymmetricKey) async throws -> UInt64? {
         for generation in try await generations().reversed() {
             let name = names.manifest(of: generation)

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 internal import ObjectStores
 
-/// Removes generations that no state is restored from any more, and thins out those that only
+/// Removes generations that no state is restored from any longer, and thins out those that only
 /// states between two of the hours are restored from.
 ///
 /// Their ends stay, some 200 bytes each: a mirror that was stopped for years, and still writes to
@@ -43,7 +43,7 @@ struct MirrorRetention: Sendable {
             }
             switch try await place.completeness(of: number) {
             case .never: continue
-            // A damaged one is no witness, and goes when the next one says so.
+            // A damaged one proves nothing, and is removed when the next one says so.
             case .unknown: later = nil
             case .complete(let manifest, let bytes):
                 following = manifest.time

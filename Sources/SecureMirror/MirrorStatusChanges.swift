@@ -16,7 +16,7 @@ extension StatusChanges<DatabaseMirror.Status> {
     /// Everything that was committed until `date` is in the store.
     func noteComplete(_ date: Date) {
         let isNew = updateSilently { status in
-            // While nothing is committed, only the time changes, which is no news.
+            // While nothing is committed, only the time changes, which is not reported.
             guard status.behindSince == nil, status.failure == nil, status.completeAt != nil
             else { return true }
             status.completeAt = date

@@ -15,7 +15,7 @@ actor MirrorWriter {
     private let status: StatusChanges<DatabaseMirror.Status>
 
     private var isProbed = false
-    /// The greatest number of a generation that this mirror has begun or gone on with.
+    /// The greatest number of a generation that this mirror has begun or continued.
     private var ownNumber: UInt64?
     /// Another mirror has begun, so this one does not begin again.
     private var isOver = false
@@ -25,7 +25,7 @@ actor MirrorWriter {
     /// The one that `ship()` continues with.
     private var prepared: MirrorGeneration?
     private var compaction: MirrorCompaction?
-    /// The file has pages that the log does not know: no generation can go on.
+    /// The file has pages that the log does not know: no generation can continue.
     private var beginsAnew = false
 
     init(
@@ -129,7 +129,7 @@ actor MirrorWriter {
         (current, preparing, beginsAnew) = (new, nil, false)
     }
 
-    /// Returns the newest complete generation, if this writer can go on with it; otherwise prepares
+    /// Returns the newest complete generation, if this writer can continue it; otherwise prepares
     /// a new one.
     private func resumeOrPrepare() async throws -> MirrorGeneration? {
         let source = try await newSource()
@@ -166,7 +166,7 @@ actor MirrorWriter {
 
     /// Continues with a generation whose snapshot is stored.
     private func switchOver(to next: MirrorGeneration) async throws {
-        // All that the current one has, and what was committed since.
+        // Everything in the current one, and what was committed since.
         try await next.ship()
         var earlier: (number: UInt64, end: [UInt8])?
         if let current { earlier = (current.number, try await current.finish()) }

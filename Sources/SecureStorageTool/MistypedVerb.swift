@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
 extension Tool {
-    /// Refuses a first argument that is no verb, and names the one that was probably meant.
+    /// Refuses a first argument that is not a verb, and names the one that was probably meant.
     static func requireVerb(_ arguments: [String]) throws {
         let verbs = configuration.subcommands.map { $0._commandName } + ["help"]
         guard let word = arguments.first, !word.hasPrefix("-"), !verbs.contains(word) else {

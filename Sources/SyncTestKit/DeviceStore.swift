@@ -3,7 +3,7 @@ internal import ObjectStores
 internal import SecureStoragePlatform
 internal import SecureSync
 
-/// One device's way to the world's store: there is no network, or the process ends.
+/// One device's way to the simulation's store: there is no network, or the process ends.
 final class DeviceStore: ObjectStore {
     /// What every call throws after the one at which the process ended.
     struct Killed: Error {}

@@ -30,7 +30,7 @@ public struct StoreConformance: Sendable {
         case listsInOrder
         /// A list has exactly the names with the prefix.
         case listsByPrefix
-        /// Removed objects are gone, and may be created anew.
+        /// Removed objects are gone, and may be created again.
         case removes
         /// A mark is read as it was last set, and wakes a caller that waits.
         case marks
@@ -64,7 +64,7 @@ public struct StoreConformance: Sendable {
         self.makeStore = makeStore
     }
 
-    /// Runs one check, and removes what it has created.
+    /// Runs one check, and removes the objects that it created.
     ///
     /// - Parameter check: The promise.
     /// - Throws: ``Failure``; the store's errors.

@@ -541,7 +541,7 @@ inline check() {
     assert(unclear || man[m].knows >= out[R])
 }
 
-active proctype world() {
+active proctype environment() {
     d_step {
         last = 1; epoch[1] = 1; keys = 1; in[A] = 1; in[C] = 1; in[R] = 1;
         mCount = 1; NUMBER(1) = 1; man[1].knows = 1; man[1].logs = 1 << A | 1 << C | 1 << R;

@@ -515,7 +515,7 @@ inline return_as() {
 /* A member that does not know yet that its log is closed goes on. */
 #define WORKS(who) ((who < FIRST || members[who].adopted > 0) && OPEN(who))
 
-active proctype world() {
+active proctype environment() {
     atomic {
         i = 0;
         do

@@ -32,7 +32,7 @@ struct AtomicFileTests {
         check(folder.text("a"), equals: "text")
     }
 
-    @Test func `an error leaves no draft`() throws {
+    @Test func `an error leaves no temporary file`() throws {
         let place = folder.path + "/a"
         try FileManager.default.createDirectory(
             atPath: place + "/b", withIntermediateDirectories: true)
@@ -41,7 +41,7 @@ struct AtomicFileTests {
         try check(folder.names, equals: ["a"])
     }
 
-    @Test func `a draft of another writer is an error, and stays`() throws {
+    @Test func `a temporary file of another writer is an error, and stays`() throws {
         try folder.write("other", to: "draft")
         let error = #expect(throws: SystemError.self) { try write("text", as: "a") }
         check(error?.code, equals: EEXIST)

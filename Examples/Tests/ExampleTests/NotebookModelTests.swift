@@ -131,7 +131,7 @@ import Testing
     }
 
     @available(macOS 14, iOS 17, macCatalyst 17, tvOS 17, watchOS 10, *)
-    @Test func `what was written while the app was suspended is shown when it goes on`()
+    @Test func `what was written while the app was suspended is shown when it resumes`()
         async throws
     {
         try await showing { model, store in

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 /// The row of a table that a sealed value belongs to: the value of its primary key.
 public enum RowIdentity: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import SecureStoragePlatform
 
 /// A key that data is sealed with: 256 bits and a name.
 ///

@@ -85,8 +85,8 @@ struct ExtendedNonceCipher: Sendable {
 
 /// The 16 bytes of a block, on the stack.
 ///
-/// swift-crypto lends the storage of any collection; for the standard library's buffer pointer, the
-/// generic code of that takes longer than the cipher.
+/// swift-crypto passes on the storage of any collection; for the standard library's buffer pointer,
+/// the generic code of that takes longer than the cipher.
 private struct BlockBytes: MutableCollection, RandomAccessCollection {
     var words: (UInt64, UInt64)
 

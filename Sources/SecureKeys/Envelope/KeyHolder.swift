@@ -4,10 +4,10 @@ internal import SecureStoragePlatform
 ///
 /// The key is cleared when it is dropped: after the idle time, by ``drop()``, when another key is
 /// held, or with the holder. Time asleep counts as idle, and setting the machine's date does not
-/// affect whether ``withKey(_:)`` still lends the key. While the machine sleeps, its memory still
-/// contains the key: if that matters, drop it when the system announces sleep.
+/// affect whether ``withKey(_:)`` still gives access to the key. While the machine sleeps, its
+/// memory still contains the key: if that matters, drop it when the system announces sleep.
 ///
-/// Thread-safe; the key may be lent to several threads.
+/// Thread-safe; several threads may use the key.
 public final class KeyHolder: Sendable {
     private let clock: any IdleClock
     private let state: Locked<State>
@@ -64,10 +64,10 @@ public final class KeyHolder: Sendable {
         }
     }
 
-    /// Lends the key to `body`, which counts as use until `body` returns.
+    /// Passes the key to `body`, which counts as use until `body` returns.
     ///
     /// - Parameter body: Receives the key and must not keep it. ``drop()`` on another thread clears
-    ///   the key even while it is lent.
+    ///   the key even while it is in use.
     /// - Returns: The result of `body`.
     /// - Throws: `EnvelopeError.locked` if no key is held; errors of `body`.
     public func withKey<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {

@@ -1,5 +1,6 @@
 internal import Crypto
 package import Foundation
+package import SecureStoragePlatform
 
 /// The frame of every record: four letters and a version before it, a checksum after it.
 ///
@@ -33,7 +34,7 @@ package enum RecordFrame {
         }
         let bytes = [UInt8](record)
         let end = bytes.count - checksumLength
-        var reader = ByteReader(bytes[..<end])
+        var reader = ByteReader(ofRecord: bytes[..<end])
         let begin = try reader.take(4)
         guard magic.withUTF8Buffer({ begin.elementsEqual($0) }) else {
             throw EnvelopeError.damaged(reason: "it does not start like a record")
@@ -49,5 +50,12 @@ package enum RecordFrame {
 
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         Array(SHA256.hash(data: bytes).prefix(checksumLength))
+    }
+}
+
+extension ByteReader {
+    /// Reads the bytes of a record, or of a part of one; throws `EnvelopeError.damaged`.
+    package init(ofRecord bytes: ArraySlice<UInt8>) {
+        self.init(bytes) { EnvelopeError.damaged(reason: $0) }
     }
 }

@@ -1,5 +1,6 @@
 internal import Crypto
 public import Foundation
+internal import SecureStoragePlatform
 
 /// The format of data of any length, sealed in chunks, as shared by writer and reader.
 ///

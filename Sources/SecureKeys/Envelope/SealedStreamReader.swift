@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 /// Opens a stream written by a ``SealedStreamWriter``, chunk by chunk.
 ///
@@ -57,7 +58,7 @@ public final class SealedStreamReader {
             throw EnvelopeError.unsupportedVersion(Int(begin[4]))
         }
         let rest = try take(Int(begin[5]) + SealedStream.saltLength)
-        var reader = ByteReader((begin[5...] + rest)[...])
+        var reader = ByteReader(ofRecord: (begin[5...] + rest)[...])
         keyName = try reader.name()
         let salt = Array(try reader.take(SealedStream.saltLength))
         let key = choose(keyName)

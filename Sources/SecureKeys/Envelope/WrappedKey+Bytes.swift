@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 extension WrappedKey {
     static let magic: StaticString = "SSWK"

@@ -1,5 +1,6 @@
 internal import Crypto
 public import Foundation
+internal import SecureStoragePlatform
 
 /// One data key, wrapped by one key-encryption key: a record to store.
 ///

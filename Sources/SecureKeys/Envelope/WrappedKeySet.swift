@@ -1,5 +1,6 @@
 internal import Crypto
 public import Foundation
+internal import SecureStoragePlatform
 
 /// One data key, wrapped by one or several key-encryption keys: of the device, a password, a
 /// recovery code.

@@ -70,7 +70,7 @@
             return try KeyEncryptionKey(name: name, bytes: SecretBytes(erasing: &secret))
         }
 
-        /// Removes the enclave's key: nothing that it has wrapped can be unwrapped any more.
+        /// Removes the enclave's key: nothing that it has wrapped can be unwrapped again.
         ///
         /// - Returns: Whether it existed.
         /// - Throws: `KeyStoreError`.

@@ -55,7 +55,7 @@ struct KernelKeyring {
     /// Removes the link of a key; its memory is overwritten and freed with the last one.
     func unlink(_ key: KernelKeyring) throws { _ = try Self.call(.unlink, key.serial, serial) }
 
-    /// Moves a key from a draft to here.
+    /// Moves a key from a temporary keyring to here.
     ///
     /// - Throws: EEXIST if there is one of the same type and description.
     func insert(_ key: KernelKeyring, from draft: KernelKeyring) throws {

@@ -164,8 +164,8 @@ final class KeyDirectory {
         return true
     }
 
-    /// Removes the drafts of killed writers; the caller holds the lock, so no other writer is
-    /// active.
+    /// Removes the temporary files of killed writers; the caller holds the lock, so no other writer
+    /// is active.
     func removeDrafts() throws {
         for name in try fileNames() where name.hasPrefix(Self.draftPrefix) {
             guard unlinkat(descriptor.number, name, 0) == 0 || errno == ENOENT else {

@@ -228,7 +228,7 @@
             )
         }
 
-        /// Lends the bytes in cleared memory directly, without a copy.
+        /// Passes the bytes in cleared memory directly, without a copy.
         private func withData(_ secret: SecretBytes, _ body: (CFData) -> OSStatus) -> OSStatus {
             secret.withUnsafeBytes { bytes in
                 let data = CFDataCreateWithBytesNoCopy(

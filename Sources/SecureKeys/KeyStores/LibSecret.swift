@@ -167,7 +167,7 @@
             }
         }
 
-        /// Lends a `GHashTable` of strings; a nil value becomes a null pointer.
+        /// Passes a `GHashTable` of strings; a nil value becomes a null pointer.
         func withTable<T>(
             _ contents: KeyValuePairs<String, String?>, _ body: (Pointer) throws -> T
         ) throws -> T {

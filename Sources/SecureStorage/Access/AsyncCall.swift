@@ -82,7 +82,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         value = try body(store)
     }
 
-    /// Resumes the task once what it has seen is on the disk.
+    /// Resumes the task once the commits that it saw are on the disk.
     func finish(after commits: CommitsInFlight?) {
         guard let commits else { return finish() }
         commits.whenDurable { self.finish($0) }

@@ -14,7 +14,7 @@ struct BackupFolder: Sendable {
             guard let (milliseconds, isVerified) = names.read(name) else { return nil }
             let url = directory.appendingPathComponent(name, isDirectory: false)
             var status = stat()
-            // What is no database file is not one of its own, whatever its name.
+            // Only a database file can be one of its own, whatever its name.
             guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
                 status.st_size > 1
             else { return nil }
@@ -76,8 +76,8 @@ struct BackupFolder: Sendable {
         }
     }
 
-    /// Removes the lock of a copy's move or removal that was killed: its name may be known to
-    /// nobody any more.
+    /// Removes the lock of a copy's move or removal that was killed: nobody may know its name any
+    /// longer.
     private func removeAbandonedLock(_ path: String) {
         // One that cannot be taken is in use, or another user's.
         let lock = try? LockFile.take(path, patience: .zero) {

@@ -48,7 +48,7 @@ struct BackupName {
     /// The milliseconds of a date, as near to it as the four digits of a year permit.
     static func milliseconds(of date: Date) -> Int64 {
         let seconds = date.timeIntervalSince1970
-        // NaN, too, is no time.
+        // NaN is not a time either.
         guard seconds > 0 else { return 0 }
         return Int64(min(seconds * 1000, 253_402_300_799_000).rounded(.down))
     }

@@ -20,7 +20,7 @@ internal import SecureStoragePlatform
 /// looks like a copy, and the next one removes the remains.
 ///
 /// What is known about earlier copies is read from their names, so a service that is started again
-/// goes on as before. Other files of the folder are left alone. Several databases may share it,
+/// continues as before. Other files of the folder are left alone. Several databases may share it,
 /// each with its own name; schedules of the same name, also in several processes, take turns.
 ///
 /// Thread-safe.

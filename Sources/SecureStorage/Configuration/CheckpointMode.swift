@@ -1,8 +1,7 @@
 /// How far a checkpoint goes and what it waits for.
 ///
 /// The corresponding C constants are
-/// [`SQLITE_CHECKPOINT_PASSIVE`](https://sqlite.org/c3ref/wal_checkpoint_v2.html) and its
-/// neighbours.
+/// [`SQLITE_CHECKPOINT_PASSIVE`](https://sqlite.org/c3ref/wal_checkpoint_v2.html) and its siblings.
 public enum CheckpointMode: Sendable, CaseIterable {
     /// Moves as much of the log as possible without waiting.
     ///

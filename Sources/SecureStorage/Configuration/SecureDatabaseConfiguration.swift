@@ -76,8 +76,8 @@ public struct SecureDatabaseConfiguration: Sendable {
     ///
     /// It is off by default since two promises become weaker. A read of a pool or of another
     /// process can see a write some milliseconds before it is on the disk, and a power cut in that
-    /// time undoes it: do not set it where a reader acts outside of the database on what it has
-    /// read, and that must never be undone. And opening does not report a damaged log that a power
+    /// time undoes it: do not set it where a reader acts outside the database on data that it read,
+    /// and that must never be undone. And opening does not report a damaged log that a power
     /// cut may have left: see `Docs/ThreatModel.md`.
     public var groupsWrites: Bool {
         get { commits.areGrouped }
@@ -121,7 +121,7 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     package enum FileUse: Sendable {
         case readingAndWriting, reading
-        /// Reading without side files, since the disk has no room for them.
+        /// Reading without sidecar files, since the disk has no room for them.
         case readingOnFullDisk
     }
 

@@ -132,7 +132,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     private func stored(_ key: Key) throws -> Column {
-        // Lent, since each use of a property would retain it.
+        // Borrowed, since each use of a property would retain it.
         try Unmanaged.passUnretained(row.rows)._withUnsafeGuaranteedRef {
             try $0.statement.requireOneColumn(named: key.stringValue)
             return $0.statement.column(try $0.requiredColumn(key.stringValue))

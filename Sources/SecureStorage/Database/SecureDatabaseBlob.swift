@@ -2,9 +2,9 @@ public import Foundation
 
 /// One BLOB or TEXT of a row, read and written at any offset without loading it whole.
 ///
-/// Lent by ``SecureDatabaseStore/withBlob(table:column:rowID:database:isWritable:_:)``. It belongs
-/// to the thread of its store and ends with that call: later calls throw `.closed`. If the row is
-/// changed by SQL in the meantime, they throw code `.abort` (SQLITE_ABORT).
+/// Passed by ``SecureDatabaseStore/withBlob(table:column:rowID:database:isWritable:_:)``. It
+/// belongs to the thread of its store and ends with that call: later calls throw `.closed`. If the
+/// row is changed by SQL in the meantime, they throw code `.abort` (SQLITE_ABORT).
 public final class SecureDatabaseBlob {
     private let store: SecureDatabaseStore
     private let blob: IncrementalBlob

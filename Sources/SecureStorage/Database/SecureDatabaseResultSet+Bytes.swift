@@ -1,6 +1,6 @@
 public import Foundation
 
-// Columns as bytes, copied or lent.
+// Columns as bytes, copied or borrowed.
 
 extension SecureDatabaseResultSet {
     /// Returns the value as bytes: those of a BLOB, or the UTF-8 bytes of TEXT.

@@ -31,7 +31,7 @@ public class SecureDatabaseResultSet {
     @exclusivity(unchecked) private(set) var readableColumns = 0
     /// The type last decoded; see `decode(_:dates:)`.
     @exclusivity(unchecked) var lastDecodedType: (identifier: ObjectIdentifier, isColumn: Bool)?
-    /// The neighbours in the store's list of open result sets.
+    /// The adjacent ones in the store's list of open result sets.
     @exclusivity(unchecked) private var older: Unmanaged<SecureDatabaseResultSet>?
     @exclusivity(unchecked) private var newer: Unmanaged<SecureDatabaseResultSet>?
 

@@ -1,12 +1,12 @@
 #if canImport(Darwin)
     public import Foundation
 
-    // File attributes that only Apple's file systems have. A side file created later does not
+    // File attributes that only Apple's file systems have. A sidecar file created later does not
     // inherit them from the file. For a directory that holds only databases, set them on the
     // directory with Foundation; files created in it then have them.
 
     extension SecureDatabaseStore {
-        /// Sets whether backups exclude a database, that is, the file and its existing side files.
+        /// Sets whether backups exclude a database: the file and its existing sidecar files.
         ///
         /// - Parameters:
         ///   - isExcluded: Whether to exclude them.
@@ -23,7 +23,7 @@
         }
 
         /// Sets when the system allows a database to be read, that is, the file and its existing
-        /// side files.
+        /// sidecar files.
         ///
         /// Takes effect where the system encrypts files by protection class, as iOS does. A class
         /// that locks the file with the screen makes a store fail with code `.ioError` in

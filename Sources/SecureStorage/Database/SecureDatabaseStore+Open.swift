@@ -22,7 +22,7 @@ extension SecureDatabaseStore {
     /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for an unusable
     ///   location or a file that is truncated, damaged or locked; `.notEncrypted` and
     ///   `.legacyFormat` for files of other kinds; the handler's error. A file that the key does
-    ///   not open is never written to, nor are its side files.
+    ///   not open is never written to, nor are its sidecar files.
     public func open(
         with encryptionKey: String,
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
@@ -107,7 +107,7 @@ extension SecureDatabaseStore {
                 try file.state() == .missing ? try create(file, key, handler) : nil
             }
             if let made {
-                // A connection refers to its side files by name, so the renamed file needs a new
+                // A connection refers to its sidecar files by name, so the renamed file needs a new
                 // connection.
                 try openExisting(file, .derived(made), key)
                 return
@@ -164,7 +164,7 @@ extension SecureDatabaseStore {
             defer { close() }  // the last connection moves the log into the file
             do {
                 var draftConfiguration = configuration
-                // A draft is complete only when it has no side files.
+                // A new file is complete only when it has no sidecar files.
                 draftConfiguration.keepsWriteAheadLog = false
                 draftConfiguration.keepsJournalMode = false
                 let opened = try Connection.open(
@@ -183,7 +183,7 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// Runs the handler on the open draft, and returns the key that now opens it.
+    /// Runs the handler on the open temporary file, and returns the key that now opens it.
     private func fillDraft(_ handler: (SecureDatabaseStore) -> (any Error)?) throws -> DerivedKey {
         session.isCreating = true
         defer { session.isCreating = false }

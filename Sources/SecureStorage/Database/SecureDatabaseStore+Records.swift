@@ -71,8 +71,8 @@ extension SecureDatabaseStore {
     ///   - key: The columns that identify the row, properties of the value.
     ///   - dates: The format in which dates are stored.
     /// - Returns: The number of rows that have this key.
-    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is no property, and where
-    ///   nothing else is.
+    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is not a property, and
+    ///   where nothing else is.
     @discardableResult
     public func update(
         _ value: some Encodable, in table: String, key: String...,
@@ -108,8 +108,8 @@ extension SecureDatabaseStore {
     ///   - table: The table's name.
     ///   - key: The columns of a primary key or of a unique index, properties of the value.
     ///   - dates: The format in which dates are stored.
-    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is no property; code `.error`
-    ///   where no unique index has exactly these columns.
+    /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is not a property;
+    ///   code `.error` where no unique index has exactly these columns.
     ///
     /// See [UPSERT](https://sqlite.org/lang_upsert.html).
     public func upsert(

@@ -181,8 +181,8 @@ extension SecureDatabaseStore {
     }
 }
 
-/// How to reopen a file whose re-key failed, which may have to wait while no space for a side file
-/// or no free descriptor is available.
+/// How to reopen a file whose re-key failed, which may have to wait while no space for a sidecar
+/// file or no free descriptor is available.
 struct Reopening {
     let path: String
     /// The candidate keys, one of which is the file's.

@@ -125,7 +125,7 @@ extension SQLiteResultCode {
         case .notAuthorized:
             "the store does this itself; see open(with:), changeEncryptionKey(with:) and "
                 + "SecureDatabaseConfiguration"
-        case .cannotOpen: "the file or one of its side files cannot be opened"
+        case .cannotOpen: "the file or one of its sidecar files cannot be opened"
         default: nil
         }
     }

@@ -2,26 +2,26 @@ internal import CSecureStoragePlatform
 internal import Foundation
 internal import SecureStoragePlatform
 
-// Creates a new file as a draft beside its final location; the draft is renamed when complete. One
+// Creates a new file as a temporary one beside its final location, renamed when complete. One
 // creation at a time per name, under a lock file that exists only during the creation.
 
 extension DatabaseFile {
-    /// The suffixes of the side files that SQLite keeps beside a database.
+    /// The suffixes of the sidecar files that SQLite keeps beside a database.
     static let sideFileSuffixes = ["-wal", "-shm", "-journal"]
 
-    /// Creates an empty draft (mode 0600) beside this file, to be filled and then published under
-    /// this name: a kill before that leaves nothing under the name.
+    /// Creates an empty temporary file (mode 0600) beside this one, to be filled and then published
+    /// under this name: a kill before that leaves nothing under the name.
     ///
-    /// Requires the creation lock, so any existing draft is left over from a killed creation.
+    /// Requires the creation lock, so any existing one is left over from a killed creation.
     private func makeDraft() throws -> DatabaseFile {
         if let suffix = try sideFiles.first {
             // SQLite would apply it to the new file, or delete what may be the last copy of data.
             guard try status() == nil else {
-                throw failure("it has a side file \(suffix), so it was not closed; close it first")
+                throw failure("it has a sidecar \(suffix), so it was not closed; close it first")
             }
             throw failure(
-                "the file is missing but its side file \(suffix) exists; bring the file back, or "
-                    + "remove the side file to start over")
+                "the file is missing but its sidecar \(suffix) exists; bring the file back, or "
+                    + "remove the sidecar to start over")
         }
         let draft = draft
         try dropSaltOfBegunWork(draft)
@@ -35,11 +35,11 @@ extension DatabaseFile {
         return draft
     }
 
-    /// Lets `fill` write and close a draft and `publish` name it; an error leaves no draft.
+    /// Lets `fill` write and close a temporary file and `publish` name it; an error leaves none.
     ///
     /// - Parameters:
-    ///   - incomplete: The error for a draft that is empty or has data in side files.
-    ///   - fill: Writes the draft and closes it.
+    ///   - incomplete: The error for a file that is empty or has data in sidecar files.
+    ///   - fill: Writes the temporary file and closes it.
     ///   - publish: Receives the result of `fill`.
     /// - Returns: The result of `publish`.
     /// - Throws: `incomplete`; `.openFailed` or, for another purpose, `.backingStoreError`; errors
@@ -55,7 +55,7 @@ extension DatabaseFile {
             guard try draft.isComplete() else { throw incomplete() }
             return try publish(draft, content)
         } catch {
-            // If the salt could not be rolled back, the draft's copy identifies it.
+            // If the salt could not be rolled back, the temporary file's copy identifies it.
             let hasFile = (try? status() != nil) == true
             let hasNoSalt = (try? status(SaltFile.suffix) == nil) == true
             draft.removeDraft(keepingSalt: !hasFile && !hasNoSalt)
@@ -66,7 +66,7 @@ extension DatabaseFile {
     /// Removes a salt without a file if it belongs to a creation or move that did not complete.
     ///
     /// Any other salt is an error: it may be the last copy, needed when the file is restored. A
-    /// creation or move also writes the salt beside the draft, to identify it.
+    /// creation or move also writes the salt beside the temporary file, to identify it.
     private func dropSaltOfBegunWork(_ draft: DatabaseFile) throws {
         let own = SaltFile(of: self)
         guard try status() == nil, try status(SaltFile.suffix) != nil else { return }
@@ -78,7 +78,7 @@ extension DatabaseFile {
         try own.remove()
     }
 
-    /// Gives the closed and complete draft this file's name.
+    /// Gives the closed and complete `draft` this file's name.
     func publish(_ draft: DatabaseFile, replacing: Bool = false) throws {
         try publishWithSalt(draft) {
             let result =
@@ -91,7 +91,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Names the draft with `rename`, after writing its salt, if any, beside the new name.
+    /// Names `draft` with `rename`, after writing its salt, if any, beside the new name.
     ///
     /// The older file's salt is removed afterwards: a kill in between leaves both. A failure before
     /// the file has its name is rolled back. After that the file is published, and failing to clean
@@ -127,13 +127,13 @@ extension DatabaseFile {
     @discardableResult
     func syncDirectory() -> Bool { AtomicFile.syncDirectory(directoryPath) }
 
-    /// Whether a draft holds all of its data itself, with none in side files.
+    /// Whether a temporary file holds all of its data itself, with none in sidecar files.
     private func isComplete() throws -> Bool {
         guard let status = try status(), status.st_size > 1 else { return false }
         return try !["-wal", "-journal"].contains { try self.status($0) != nil }
     }
 
-    /// Removes a draft and its side files, as far as the disk permits.
+    /// Removes a temporary file and its sidecar files, as far as the disk permits.
     func removeDraft(keepingSalt: Bool = false) {
         for suffix in [""] + Self.sideFileSuffixes { _ = unlink(path + suffix) }
         if !keepingSalt { try? SaltFile(of: self).remove() }
@@ -141,7 +141,7 @@ extension DatabaseFile {
 
     var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
 
-    /// The common prefix of the paths of draft and lock.
+    /// The common prefix of the paths of temporary file and lock.
     ///
     /// It contains a hash (FNV-1a) of the database's name, since the name itself may already have
     /// the maximum length. Two names with the same hash merely wait for each other.

@@ -3,7 +3,7 @@ internal import Foundation
 // A file briefly has two names while one replaces the other; a kill can leave both.
 
 extension DatabaseFile {
-    /// Removes the draft's name from a published file if a kill left both; see
+    /// Removes the temporary name from a published file if a kill left both; see
     /// `cplatform_rename_exclusive`.
     func finishPublication(_ status: stat) -> Bool {
         guard status.st_nlink == 2, FileIdentity(draft.path) == FileIdentity(status) else {

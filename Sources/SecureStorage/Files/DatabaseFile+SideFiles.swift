@@ -15,7 +15,7 @@ extension DatabaseFile {
         return try DatabaseFile(at: url, creatingDirectory: false, for: purpose)
     }
 
-    /// Returns the total size in bytes of the file and its side files, including the salt file.
+    /// Returns the total size in bytes of the file and its sidecar files, including the salt file.
     func sizeWithSideFiles() throws -> Int {
         try (Self.sideFileSuffixes + [SaltFile.suffix]).reduce(size()) { sum, suffix in
             try sum + (status(suffix).map { Int($0.st_size) } ?? 0)
@@ -36,7 +36,7 @@ extension DatabaseFile {
         return nil
     }
 
-    /// The suffixes of the existing side files.
+    /// The suffixes of the existing sidecar files.
     var sideFiles: [String] {
         get throws { try Self.sideFileSuffixes.filter { try status($0) != nil } }
     }

@@ -98,7 +98,7 @@ struct DatabaseFile {
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
-    /// Throws if no side file could be created in the directory.
+    /// Throws if no sidecar file could be created in the directory.
     func requireWritableDirectory() throws {
         guard access(directoryPath, W_OK) == 0 else {
             throw failure("its directory cannot be written: \(Self.reason(errno))")

@@ -2,13 +2,13 @@ internal import CSecureStoragePlatform
 internal import Foundation
 internal import SecureStoragePlatform
 
-/// The state of a database file that this process may read but whose side files it cannot create or
-/// remove, be it for a full disk, and that no connection has open: SQLite then reads it as
+/// The state of a database file that this process may read but whose sidecar files it cannot create
+/// or remove, be it for a full disk, and that no connection has open: SQLite then reads it as
 /// immutable, without locks.
 ///
-/// Otherwise a file in WAL mode is unreadable (SQLite needs its index, `-shm`), or side files owned
-/// by the wrong user are left behind. Data read from the file is valid only while the stamp is
-/// current.
+/// Otherwise a file in WAL mode is unreadable (SQLite needs its index, `-shm`), or sidecar files
+/// owned by the wrong user are left behind. Data read from the file is valid only while the stamp
+/// is current.
 struct FileStamp: Equatable {
     private let path: String
     private let inode: UInt64
@@ -44,8 +44,8 @@ struct FileStamp: Equatable {
     /// Whether the file is unchanged.
     func isCurrent() -> Bool { FileStamp(path) == self }
 
-    /// Returns a name for `sqlite3_open_v2` with which SQLite takes no locks and creates no side
-    /// files.
+    /// Returns a name for `sqlite3_open_v2` with which SQLite takes no locks and creates no
+    /// sidecar files.
     static func immutableURI(_ path: String) -> String {
         // Escape every byte, so that none has a special meaning in the URI.
         let escaped = path.utf8.map { "%" + Hex.text([$0]) }

@@ -50,7 +50,7 @@ public struct FullTextTable: Sendable, Hashable {
     }
 
     /// Returns an expression for the part of a text that fits the query best, with marks around
-    /// what it has found.
+    /// what it found.
     ///
     /// Otherwise as ``highlight(_:from:to:)``.
     ///

@@ -12,7 +12,7 @@ struct DerivedKey: Sendable {
     let key: SecretBytes
     let salt: [UInt8]
 
-    /// Lends SQLCipher's notation of a raw key with its salt, `x'` + 96 hex digits + `'`, and
+    /// Passes SQLCipher's notation of a raw key with its salt, `x'` + 96 hex digits + `'`, and
     /// clears it afterwards.
     func withKeySpecification<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let keyDigits = key.count * 2
@@ -41,7 +41,7 @@ extension EncryptionKey {
 
 /// A passphrase, and the keys that were derived from it.
 ///
-/// A call that finds a key to be wrong goes on to diagnose the file, and reads a file in the middle
+/// A call that finds a key to be wrong then diagnoses the file, and reads a file in the middle
 /// of a transaction several times: it needs the same keys again. They are cleared with the
 /// passphrase, when the call ends.
 final class Passphrase: Sendable {

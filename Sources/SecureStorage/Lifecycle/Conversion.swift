@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension NewContent {
-    /// Fills the draft with another database's content.
+    /// Fills the new file with another database's content.
     func fill(
         from source: Connection, _ progress: FileProgress.Handler
     ) throws -> [String: Int] {

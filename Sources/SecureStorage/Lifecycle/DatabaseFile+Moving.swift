@@ -2,7 +2,7 @@ internal import CSecureStoragePlatform
 internal import Foundation
 
 extension DatabaseFile {
-    /// Renames the file and its side files to `target`; requires the creation locks of both.
+    /// Renames the file and its sidecar files to `target`; requires the creation locks of both.
     ///
     /// With a log or a journal beside the file, one rename is not enough. The file then has both
     /// names during the move, and `open` refuses a file with two names. A kill therefore leaves
@@ -18,7 +18,7 @@ extension DatabaseFile {
             guard try target.status() == nil else { throw target.failure("it already exists") }
             if let suffix = try target.sideFiles.first {
                 throw target.failure(
-                    "its side file \(suffix) already exists; remove the leftovers there first")
+                    "its sidecar \(suffix) already exists; remove the leftovers there first")
             }
         }
         try withoutOthers {
@@ -53,8 +53,8 @@ extension DatabaseFile {
     /// Writes the salt beside the new name before the file has it; after the move, the old copy is
     /// useless.
     ///
-    /// Also writes it beside both drafts: a kill leaves one salt without its file, which the
-    /// draft's copy identifies.
+    /// Also writes it beside both temporary files: a kill leaves one salt without its file, which
+    /// the temporary file's copy identifies.
     private func beginMovingSalt(_ salts: [[UInt8]], to target: DatabaseFile) throws {
         let new = SaltFile(of: target)
         let begun = SaltFile(of: target.draft)
@@ -82,7 +82,7 @@ extension DatabaseFile {
     private func moveSideFiles(to target: DatabaseFile) throws {
         for suffix in try sideFiles where suffix != "-shm" {
             guard try target.status(suffix) == nil else {
-                throw failure("both it and \"\(target.path)\" have a side file \(suffix)")
+                throw failure("both it and \"\(target.path)\" have a sidecar \(suffix)")
             }
             guard rename(path + suffix, target.path + suffix) == 0 else {
                 throw failure(

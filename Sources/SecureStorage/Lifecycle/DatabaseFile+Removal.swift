@@ -24,8 +24,8 @@ extension DatabaseFile {
         }
     }
 
-    /// Whether anything can be removed: the file, a side file, its salt, or the draft of a killed
-    /// creation.
+    /// Whether anything can be removed: the file, a sidecar file, its salt, or the temporary file
+    /// of a killed creation.
     var hasRemains: Bool {
         get throws {
             try status() != nil || !sideFiles.isEmpty || draft.status() != nil
@@ -33,7 +33,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Removes the file, then its side files; requires the creation lock.
+    /// Removes the file, then its sidecar files; requires the creation lock.
     func remove() throws {
         try dropKeptName()
         if let status = try status() {
@@ -45,7 +45,7 @@ extension DatabaseFile {
             }
             try withoutOthers {
                 // The file first: without its log or journal it would open with rows missing.
-                // `open` refuses side files without a database, and the next call removes them.
+                // `open` refuses sidecar files without a database, and the next call removes them.
                 try removeFile("")
                 try removeSideFiles()
             }

@@ -63,7 +63,7 @@ struct DraftCheck {
     let key: DerivedKey?
     let configuration: SecureDatabaseConfiguration
 
-    /// - Throws: `.backingStoreError` code `.corrupt` if the draft is not sound.
+    /// - Throws: `.backingStoreError` code `.corrupt` if the new file is not sound.
     func run(_ progress: FileProgress.Handler) throws {
         var readOnly = configuration
         readOnly.isReadOnly = true

@@ -25,7 +25,7 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
     /// Rows that refer to missing rows.
     public let foreignKeyViolations: [ForeignKeyViolation]
 
-    /// Commits in the log that no connection can find any more; nil if nothing proves such a loss.
+    /// Commits in the log that connections can no longer find; nil if nothing proves such a loss.
     public let logDamage: LogDamage?
 
     /// Whether there are no findings.

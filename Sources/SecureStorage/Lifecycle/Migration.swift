@@ -79,7 +79,7 @@ struct Migration {
         }
     }
 
-    /// Gives the old file a second name, then its first name to the draft.
+    /// Gives the old file a second name, then its first name to `draft`.
     private func exchange(_ draft: DatabaseFile) throws -> URL {
         for number in 1...1000 {
             let kept = file.keptPath(number)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// A draft that is filled through a separate connection, and then checked.
+/// A temporary file that is filled through a separate connection, and then checked.
 struct NewContent {
     let draft: DatabaseFile
     /// nil for a plain file.
@@ -9,7 +9,7 @@ struct NewContent {
     let cipher: CipherConfiguration
     let logger: Logger
 
-    /// Lets `body` fill the draft, in the first half of the progress, and checks it in the second.
+    /// Lets `body` fill the file, in the first half of the progress, and checks it in the second.
     func fill<R>(
         _ progress: FileProgress.Handler, _ body: (Connection) throws -> R
     ) throws -> R {
@@ -20,7 +20,7 @@ struct NewContent {
             draft.path, content: key.map { .encrypted(.new($0)) } ?? .plaintext,
             configuration: configuration)
         defer { target.close() }
-        // An unfinished draft is useless, so its journal need not survive. Not OFF: a failed
+        // An unfinished file is useless, so its journal need not survive. Not OFF: a failed
         // statement, such as that of an index whose rows are not unique, must leave nothing behind.
         try target.text("PRAGMA journal_mode = MEMORY")
         let derived = target.key

@@ -19,7 +19,7 @@ struct NewFile {
         target.failure("it already exists; choose another name, or replace it")
     }
 
-    /// Creates the file: `fill` writes and closes the draft, then the draft gets the name.
+    /// Creates the file: `fill` writes and closes a temporary file, which then gets the name.
     ///
     /// A kill at any point, or an error, leaves the previous state.
     func make<R>(timeout: Duration, _ fill: (DatabaseFile) throws -> R) throws -> R {
@@ -35,7 +35,7 @@ struct NewFile {
                 try target.removeEmptyLog()
                 if let suffix = try target.sideFiles.first {
                     throw target.failure(
-                        "it has a side file \(suffix), so it was not closed; open and close it first"
+                        "it has a sidecar \(suffix), so it was not closed; open and close it first"
                     )
                 }
                 return try make(fill) { try target.publish($0, replacing: true) }

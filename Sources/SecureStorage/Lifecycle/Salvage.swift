@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// SQLite cannot do that: a statement ends at the first damaged page, and no row below a damaged
 /// inner page is found. So the pages are read without SQLite: first along the trees, then those
-/// that no tree reaches any more, whose table is identified by where rows are missing.
+/// that no tree reaches any longer, whose table is identified by where rows are missing.
 struct Salvage {
     let tree: TreeReader
     /// The new file.

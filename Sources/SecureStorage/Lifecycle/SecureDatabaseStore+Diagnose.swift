@@ -4,10 +4,10 @@ extension SecureDatabaseStore {
     /// Determines what the file at `url` is, and why.
     ///
     /// Reads every page once, and changes nothing, not even the access time where the system allows
-    /// that. Decrypts only the first page, or up to eight where a raw key fits no HMAC. Side files
-    /// are examined too: the result describes what a connection opened now would find. A passphrase
-    /// costs a key derivation, and two short ones more for a file that it does not open; a third
-    /// one where `cipher` has another derivation than SQLCipher 4's.
+    /// that. Decrypts only the first page, or up to eight where a raw key fits no HMAC. Sidecar
+    /// files are examined too: the result describes what a connection opened now would find. A
+    /// passphrase costs a key derivation, and two short ones more for a file that it does not open;
+    /// a third one where `cipher` has another derivation than SQLCipher 4's.
     ///
     /// Page sizes, HMACs and the key derivations of SQLCipher's versions are detected. Another
     /// number of rounds is not: such a file is reported as `.wrongKey` unless `cipher` has it.

@@ -10,7 +10,7 @@ extension SecureDatabaseStore {
     /// - Parameter url: A file URL.
     /// - Returns: true for a regular file of more than 1 byte, which `open` opens or refuses. If
     ///   false and nothing exists at the path, `open` creates a database. Also false for a
-    ///   directory, a link, a file of 0 or 1 byte and for side files without their file, all of
+    ///   directory, a link, a file of 0 or 1 byte and for sidecar files without their file, all of
     ///   which `open` refuses.
     public static func exists(at url: URL) -> Bool {
         guard let status = try? DatabaseFile.existing(at: url, for: .open)?.status() else {
@@ -22,7 +22,7 @@ extension SecureDatabaseStore {
     /// Removes a closed database: the file, its log, index, journal and salt file, and the remains
     /// of a killed `open`.
     ///
-    /// Side files without their file are removed too. If the process is killed midway, no file
+    /// Sidecar files without their file are removed too. If the process is killed midway, no file
     /// remains that opens without its log; the next call removes the rest. Nothing is overwritten:
     /// without the key, the bytes on the medium are indistinguishable from random.
     ///
@@ -64,11 +64,11 @@ extension SecureDatabaseStore {
     ///   - target: A file URL at which nothing exists. If only its directory is missing, it is
     ///     created (mode 0700).
     /// - Throws: `.backingStoreError`, and nothing was moved: the errors of ``remove(at:)``, and
-    ///   code `.cannotOpen` when the file does not exist, when the new name or a side file of it
+    ///   code `.cannotOpen` when the file does not exist, when the new name or a sidecar file of it
     ///   already exists, and for another volume: there, ``vacuum(into:replacing:)`` makes a copy,
     ///   after which the original can be removed.
     ///
-    /// The system calls are `rename`, plus `link` and `unlink` when side files exist.
+    /// The system calls are `rename`, plus `link` and `unlink` when sidecar files exist.
     public static func move(at url: URL, to target: URL) throws {
         guard let file = try DatabaseFile.existing(at: url, for: .move) else {
             throw SecureStorageError.backingStoreError(

@@ -32,12 +32,12 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - url: A file URL. If only its directory is missing, it is created (mode 0700).
-    ///   - replacing: Whether to replace an existing database, closed and without side files, in
+    ///   - replacing: Whether to replace an existing database, closed and without sidecar files, in
     ///     one step.
     /// - Throws: `.closed`; `.backingStoreError`: code `.cannotOpen` when something exists there,
-    ///   or when the target to replace is not a regular file with a single link or has side files;
-    ///   code `.busy` when the target is open elsewhere, or another process is creating it; code
-    ///   `.corrupt` for a damaged page; code `.full` for a full disk; code `.misuse` in a
+    ///   or when the target to replace is not a regular file with a single link or has sidecar
+    ///   files; code `.busy` when the target is open elsewhere, or another process is creating it;
+    ///   code `.corrupt` for a damaged page; code `.full` for a full disk; code `.misuse` in a
     ///   transaction. Whatever existed there is then unchanged.
     ///
     /// The corresponding C function is

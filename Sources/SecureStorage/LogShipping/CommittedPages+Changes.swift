@@ -52,7 +52,7 @@ extension CommittedPages {
             return data
         }
 
-        /// Reads all pages now, so that the log may be begun anew.
+        /// Reads all pages now, so that the log may be restarted.
         mutating func keep() throws { place = .memory(try bytes(of: pages[...])) }
     }
 }

@@ -1,7 +1,7 @@
 internal import SecureStoragePlatform
 
 // While writers never pause, each commit finds frames in the log that the file does not hold, so
-// that none begins the log anew, and it grows.
+// that none restarts the log, and it grows.
 
 extension CommittedPages {
     /// Whether the log has become so long that ``emptyLog()`` is worth what it costs.
@@ -9,8 +9,7 @@ extension CommittedPages {
         state.withLock { $0.holdsLog && $0.position.frame >= $0.triedFrames + 1000 }
     }
 
-    /// Copies the log into the file in a moment without commits, so that the next one begins it
-    /// anew.
+    /// Copies the log into the file in a moment without commits, so that the next one restarts it.
     ///
     /// Takes the writers' turn for the time of a checkpoint, if it comes within a tenth of a
     /// second. The log remains if somebody is in the way.

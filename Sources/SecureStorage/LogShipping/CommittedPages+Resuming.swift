@@ -1,7 +1,7 @@
 internal import SecureStoragePlatform
 
 extension CommittedPages {
-    /// Goes on at a position of an earlier mirroring, if the log still has it.
+    /// Continues at a position of an earlier mirroring, if the log still has it.
     ///
     /// - Returns: false if it has not: then the snapshot is needed.
     package func resume(at earlier: LogPosition) throws -> Bool {
@@ -15,7 +15,7 @@ extension CommittedPages {
             start.sequence == earlier.sequence,
             try LogFrames.checksum(of: log, after: earlier.frame, pageSize: pageSize)
                 == earlier.checksum,
-            // `seenFrames` stays, so that a log that is begun anew before its rest was read is
+            // `seenFrames` stays, so that a log that is restarted before its rest was read is
             // noticed.
             state.position.salts == earlier.salts, state.position.frame >= earlier.frame
         else { return false }

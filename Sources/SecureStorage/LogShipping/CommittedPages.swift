@@ -4,14 +4,14 @@ internal import SecureStoragePlatform
 /// The committed pages of a database as they are stored, encrypted: first all of them, then those
 /// that each commit changes.
 ///
-/// A read transaction keeps every connection, of other processes too, from beginning the log anew,
+/// A read transaction keeps every connection, of other processes too, from restarting the log,
 /// so that no commit can be missed; checkpoints still copy from it. It is replaced by a later one
 /// before it ends:
 ///
 /// - While frames are in the log that the file does not hold, the transaction holds a place in the
-///   log, and the log is not begun anew.
+///   log, and the log is not restarted.
 /// - While the file holds everything, the transaction may hold only the file. Then the log may be
-///   begun anew. Its new frames cannot be copied into the file, so from then on it grows.
+///   restarted. Its new frames cannot be copied into the file, so from then on it grows.
 ///
 /// Thread-safe; the methods block.
 package final class CommittedPages: Sendable {
@@ -28,7 +28,7 @@ package final class CommittedPages: Sendable {
         var snapshot: Snapshot
         /// The end of what has been returned.
         var position: LogPosition
-        /// Whether the transaction may keep the log from being begun anew.
+        /// Whether the transaction may keep the log from being restarted.
         var holdsLog = true
         /// The number of frames that the log had when it was last looked at.
         var seenFrames: UInt32
@@ -133,8 +133,8 @@ package final class CommittedPages: Sendable {
             .busy, "others write without a pause; begin again later")
     }
 
-    /// Returns the snapshot that `reader` sees, and the end of its log; nil if the log is begun
-    /// anew in the meantime.
+    /// Returns the snapshot that `reader` sees, and the end of its log; nil if the log is restarted
+    /// in the meantime.
     private static func snapshot(
         _ index: WALIndex, _ reader: SnapshotReader
     ) throws -> (Snapshot, LogPosition)? {
@@ -158,7 +158,7 @@ package final class CommittedPages: Sendable {
             try log.sync()
             let frames = try LogFrames(
                 of: log, from: start, upTo: index.frameCount, pageSize: pageSize)
-            // What the file holds is read there: the log may be begun anew.
+            // What the file holds is read there: the log may be restarted.
             let offsets = index.isBackfilled ? [:] : frames.offsets
             return (Snapshot(pageCount: pageCount, offsets: offsets), frames.end)
         } catch SecureStorageError.backingStoreError(ResultCode.busySnapshot.rawValue, _) {
@@ -224,7 +224,7 @@ package final class CommittedPages: Sendable {
         }
     }
 
-    /// Lets the log be begun anew, if everything in it was returned and is in the file.
+    /// Lets the log be restarted, if everything in it was returned and is in the file.
     ///
     /// - Throws: As ``next()``.
     package func leaveLog() throws { _ = try state.withLock { try leaveLog(&$0) } }
@@ -277,7 +277,7 @@ package final class CommittedPages: Sendable {
         if start.salts == state.position.salts {
             from = state.position
         } else {
-            // Begun anew, possibly several times, but with frames only this time: those of the log
+            // Restarted, possibly several times, but with frames only this time: those of the log
             // before could not be copied into the file.
             guard state.position.frame == state.seenFrames else { throw Self.lostTrack }
             from = start
@@ -292,7 +292,7 @@ package final class CommittedPages: Sendable {
     static var lostTrack: SecureStorageError {
         .statementFailed(
             .busySnapshot,
-            "the log was begun anew without its pages having been read, the key has changed, or "
+            "the log was restarted without its pages having been read, the key has changed, or "
                 + "another program has written into the file")
     }
 }

@@ -11,7 +11,7 @@ struct LogFrames {
     /// Reads the frames after `start` up to the frame with the number `count`.
     ///
     /// - Throws: `.backingStoreError` code `.busySnapshot` if the frames are not those of the log:
-    ///   it was begun anew.
+    ///   it was restarted.
     init(of log: RawFile, from start: LogPosition, upTo count: UInt32, pageSize: Int) throws {
         end = start
         guard count > start.frame else { return }

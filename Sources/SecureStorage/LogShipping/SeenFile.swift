@@ -27,7 +27,7 @@ struct SeenFile: Sendable {
         if isUnchanged(since: earlier) { return true }
         if index.attemptedCount > index.backfilledCount { return true }
         guard index.salts == earlier.index.salts else {
-            // Before the log was begun anew, the rest of it was copied.
+            // Before the log was restarted, the rest of it was copied.
             return !earlier.index.isBackfilled || index.backfilledCount > 0
         }
         return index.backfilledCount > earlier.index.backfilledCount

@@ -29,7 +29,7 @@ final class SnapshotReader: EndableRows {
 
     deinit { close() }
 
-    /// Lends the connection.
+    /// Passes the connection.
     ///
     /// - Throws: Why the reader has ended; the errors of `body`.
     func use<R>(_ body: (Connection) throws -> R) throws -> R {

@@ -28,7 +28,7 @@ struct Diagnostician {
             }
             notes.lines.append("nothing exists at \"\(path)\"")
             for suffix in DatabaseFile.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
-                notes.lines.append("its side file \(suffix) exists without it")
+                notes.lines.append("its sidecar \(suffix) exists without it")
             }
             return notes.result(.missing)
         }

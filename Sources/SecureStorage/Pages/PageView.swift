@@ -8,7 +8,7 @@ internal import Foundation
 struct PageView: Sendable {
     let file: RawFile
     let pageSize: Int
-    /// The side file that was found, and counts.
+    /// The sidecar file that was found, and counts.
     let source: Source
     /// The number of whole pages of the database.
     let pageCount: Int
@@ -29,7 +29,7 @@ struct PageView: Sendable {
         case journal(pages: Int)
     }
 
-    /// A stamp that differs when pages were moved between the file and its side files.
+    /// A stamp that differs when pages were moved between the file and its sidecar files.
     ///
     /// Commits that only make the log longer move nothing.
     private struct Moment: Equatable {
@@ -59,7 +59,7 @@ struct PageView: Sendable {
         isLogFollowed = beside.isLogFollowed
     }
 
-    /// The side file that counts; none by default.
+    /// The sidecar file that counts; none by default.
     private struct Beside {
         private(set) var content: RawFile?
         private(set) var offsets: [UInt32: Int] = [:]

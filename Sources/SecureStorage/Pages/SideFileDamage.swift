@@ -1,4 +1,4 @@
-/// Proven damage in a write-ahead log: it held commits that no connection finds any more.
+/// Proven damage in a write-ahead log: it held commits that connections no longer find.
 ///
 /// A connection reads a log up to the first frame that is not whole. It never reads what follows,
 /// although each page there may be as it was written. A power cut leaves such a frame as well, but

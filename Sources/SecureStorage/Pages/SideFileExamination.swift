@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Examines a side file that another connection may be writing: a moment later, only real damage is
-/// left.
+/// Examines a sidecar file that another connection may be writing: a moment later, only real damage
+/// is left.
 enum SideFileExamination {
     private struct Stamp: Equatable {
         let header: [UInt8]?

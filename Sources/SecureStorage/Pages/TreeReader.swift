@@ -17,7 +17,7 @@ final class TreeReader {
     /// Pages to which two of them lead.
     private var disputed = PageSet()
     private var free = PageSet()
-    /// Pages whose content has been lent, or is part of what has.
+    /// Pages whose content was passed to a caller, or is part of such content.
     private var read = PageSet()
     /// Whether the list of free pages could be read to its end: else an orphan may be a free page.
     private(set) var knowsFreePages = false
@@ -148,7 +148,7 @@ final class TreeReader {
 
     // MARK: - Along the trees
 
-    /// Lends all rows of the tree below `root`, in order, and returns where pages are missing.
+    /// Passes all rows of the tree below `root`, in order, and returns where pages are missing.
     ///
     /// `isTable` is whether its entries have row ids, or nil when that is not known.
     func walk(
@@ -242,7 +242,7 @@ final class TreeReader {
 
     // MARK: - Outside of the trees
 
-    /// Lends the rows of tree pages to which no tree leads: of leaves, and of all pages of tables
+    /// Passes the rows of tree pages to which no tree leads: of leaves, and of all pages of tables
     /// without row ids.
     ///
     /// `body` returns whether they are dealt with. What such a page says of its overflow pages may

@@ -78,7 +78,7 @@ struct WriteAheadLog {
         return isFollowed
     }
 
-    /// Lends the offset of each frame of which something is stored, until `body` returns false.
+    /// Passes the offset of each frame of which something is stored, until `body` returns false.
     ///
     /// A hole reads as zeros, which are not a frame: so a log costs what it holds, not its size.
     static func forEachStoredFrame(

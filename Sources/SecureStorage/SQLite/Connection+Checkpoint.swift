@@ -25,7 +25,7 @@ extension Connection {
     /// An attempt sorts the whole log before it finds a reader in the way, so not each commit
     /// makes one.
     private func checkpointIfDue(_ pages: Int32, of database: UnsafePointer<CChar>) {
-        // The log was begun anew.
+        // The log was restarted.
         if pages < pagesAtCheckpoint { pagesAtCheckpoint = 0 }
         // A checkpoint beside a running statement would interrupt that as well.
         guard pages - pagesAtCheckpoint >= 1000, !hasRunningStatement else { return }

@@ -14,7 +14,7 @@ extension Connection {
     /// Publishes what was committed since the last call, preceded by the commits of other
     /// connections.
     ///
-    /// Called after a statement's end, when nothing of its outcome is needed any more.
+    /// Called after a statement's end, when its outcome is no longer needed.
     func publishCommitted() {
         guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
         recorder.settle(isAutocommit: !isInTransaction)

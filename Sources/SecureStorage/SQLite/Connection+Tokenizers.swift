@@ -33,7 +33,7 @@ extension Connection {
                     }
                 }
             }
-            // The module calls the destructor for what it has taken only.
+            // The module calls the destructor only for what it took.
             if code != SQLITE_OK { installed.release() }
             try check(code)
         }

@@ -158,8 +158,8 @@ final class Connection {
 
     /// Finalises every statement and closes the handle.
     ///
-    /// The last connection of a WAL file checkpoints it and removes its side files. A second call
-    /// is harmless.
+    /// The last connection of a WAL file checkpoints it and removes its sidecar files. A second
+    /// call is harmless.
     func close() {
         guard let handle else { return }
         guard home.isCurrent else {

@@ -47,7 +47,7 @@ final class GroupCommit: Sendable {
     }
 
     private let state = Locked(State())
-    /// Runs the syncs of callers that are no threads.
+    /// Runs the syncs of callers that are not threads.
     private let worker = DispatchQueue(label: "SecureStorage.GroupCommit")
 
     /// The time of a sync below which waiting for it together gains nothing.

@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 /// The way for other threads to end a connection's running statements.
 ///
 /// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So
-/// the handle is lent under a lock, and withdrawn before it is closed.
+/// the handle is used under a lock, and withdrawn before it is closed.
 final class Interruption: Sendable {
     private struct State {
         var handle: OpaquePointer?

@@ -229,7 +229,7 @@ extension Statement {
     }
 }
 
-/// Lends the content of an optional; `if let` and `?.` would copy it, since it is copyable.
+/// Passes the content of an optional; `if let` and `?.` would copy it, since it is copyable.
 @inline(__always)
 private func lend<Wrapped: ~Copyable, R>(
     _ value: borrowing Wrapped?, _ body: (borrowing Wrapped) throws -> R

@@ -80,7 +80,7 @@ struct Column {
     /// A copy of the bytes of a BLOB, or of the UTF-8 of any other value.
     var bytes: [UInt8] { withBytes { [UInt8]($0) } }
 
-    /// Lends the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the
+    /// Passes the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the
     /// database.
     @inline(__always)
     func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {

@@ -2,7 +2,7 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Statement {
-    /// Lends the text of `sql` with its NUL at the end, which spares SQLite a copy at each prepare.
+    /// Passes the text of `sql` with its NUL at the end, which spares SQLite a copy per prepare.
     static func withTerminatedText<R>(
         of sql: String, _ body: (UnsafePointer<CChar>, Int) throws -> R
     ) throws -> R {

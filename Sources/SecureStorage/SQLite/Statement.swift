@@ -111,7 +111,7 @@ final class Statement {
 
     /// Advances to the next row; returns false at the end.
     func step() throws -> Bool {
-        // Lent, since each use of a property would retain the connection.
+        // Borrowed, since each use of a property would retain the connection.
         try owner._withUnsafeGuaranteedRef { connection in
             guard let monitor = connection.monitor else { return try step(on: connection) }
             return try monitor._withUnsafeGuaranteedRef {
@@ -273,7 +273,7 @@ final class Statement {
     /// - Throws: `.backingStoreError` code `.misuse`.
     @inline(__always)
     func requireOneColumn(named name: String) throws {
-        // Lent, since a name is looked up for each value.
+        // Borrowed, since a name is looked up for each value.
         let isRepeated = Unmanaged.passUnretained(columns.names)._withUnsafeGuaranteedRef {
             $0.isRepeated(name)
         }
@@ -292,7 +292,7 @@ final class Statement {
     /// in case; nil if no column matches.
     @inline(__always)
     func columnIndex(named name: String) -> Int? {
-        // Lent, since a name is looked up for each value.
+        // Borrowed, since a name is looked up for each value.
         Unmanaged.passUnretained(columns.names)._withUnsafeGuaranteedRef { $0.index(of: name) }
     }
 }

@@ -8,7 +8,7 @@ internal import Foundation
 struct WALIndex: Equatable {
     /// Changes with each commit.
     let changeCounter: UInt32
-    /// Identifies this use of the log, with the log's own header: it begins anew with others.
+    /// Identifies this use of the log, with the log's own header: a restart changes them.
     let salts: [UInt8]
     /// The number of frames up to the last commit.
     let frameCount: UInt32

@@ -6,7 +6,7 @@
 /// ```
 ///
 /// Each character of Han, Hiragana, Katakana and Hangul is found by itself, and the pairs of
-/// neighbours (bigrams) are in the index, so that a word of several characters is found quickly.
+/// adjacent ones (bigrams) are in the index, so that a word of several characters is found quickly.
 /// Other letters and digits form words, which are compared without case and, unless
 /// `tokenize = 'cjk remove_diacritics 0'` says otherwise, without the diacritics of Latin, Greek,
 /// Cyrillic, Hebrew and Arabic. Composed and decomposed spellings are the same, as are full-width
@@ -64,7 +64,7 @@ private struct CJKCut {
     let isQuery: Bool
     private var word: [UInt8] = []
     private var wordRange = 0..<0
-    /// The last character of a run; it is added when its neighbour is known.
+    /// The last character of a run; it is added when the next one is known.
     private var character: UInt32?
     private var characterRange = 0..<0
 
@@ -120,8 +120,8 @@ private struct CJKCut {
 
     /// Adds the last character of the run so far.
     ///
-    /// The token of each place is the character, with its exact range; the pair with its right
-    /// neighbour is a synonym of it. In a query, the pair alone is more selective, and the last
+    /// The token of each place is the character, with its exact range; the pair with the next one
+    /// is a synonym of it. In a query, the pair alone is more selective, and the last
     /// character ends the phrase, so that `highlight` covers all of it.
     private mutating func addCharacter(
         before next: UInt32?, into tokens: borrowing FullTextTokens

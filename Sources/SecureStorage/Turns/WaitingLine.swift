@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 #if canImport(Darwin)
     /// Admits one caller at a time, in order of arrival.
     ///
-    /// A serial queue, because waiting for one lends the waiter's priority to the running block.
+    /// A serial queue, because waiting for one donates the waiter's priority to the running block.
     final class WaitingLine: @unchecked Sendable {
         // @unchecked: `waitTime` is accessed only by the holder of the turn.
         private let queue = DispatchQueue(label: "SecureStorage")
@@ -49,7 +49,7 @@ internal import SecureStoragePlatform
     /// Admits one caller at a time, in order of arrival.
     ///
     /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux creates
-    /// a block for each closure. Here there are no priorities to lend.
+    /// a block for each closure. Here there are no priorities to donate.
     final class WaitingLine: @unchecked Sendable {
         // @unchecked: everything below is only accessed under `mutex`.
         private enum Waiter {

@@ -48,7 +48,7 @@ extension BrowserModel {
         case .gone(let name):
             (rows, pane, prompt) = (nil, nil, nil)
             let effects = start(.tables)
-            message = .error("\(name) does not exist any more")
+            message = .error("\(name) no longer exists")
             return effects
         case .failed(let text): fail(.error(text))
         case .interrupted: fail(.note("interrupted"))
@@ -85,7 +85,7 @@ extension BrowserModel {
         }
         if let rest = movement {
             movement = nil
-            // Nothing was there any more: no further page is asked for.
+            // Nothing was left: no further page is asked for.
             if !page.rows.isEmpty { return move(rest) }
         }
         return missingRows()

@@ -78,7 +78,7 @@ enum BrowserAnswer: Equatable, Sendable {
     case updated, deleted
     /// Such as the number of rows that a search has read.
     case progress(String)
-    /// The table does not exist any more.
+    /// The table no longer exists.
     case gone(String)
     case failed(String)
     case interrupted

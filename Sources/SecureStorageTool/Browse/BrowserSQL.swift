@@ -115,7 +115,7 @@ extension SecureDatabaseStore {
     func wholeValue(_ place: CellPlace) throws -> WholeValue {
         let shape = try shape(of: place.table)
         guard shape.columns.contains(place.columnName) else {
-            throw Failure("the column \(place.columnName) does not exist any more")
+            throw Failure("the column \(place.columnName) no longer exists")
         }
         let name = SQLName.quoted(place.columnName)
         let limit = BrowserPages.longestValue
@@ -137,7 +137,7 @@ extension SecureDatabaseStore {
             FROM \(SQLName.quoted(place.table))\(rest)
             """, values: values)
         defer { rows.close() }
-        guard try rows.next() else { throw Failure("the row does not exist any more") }
+        guard try rows.next() else { throw Failure("the row no longer exists") }
         let length = rows.int(forColumnIndex: 0) ?? 0
         return WholeValue(value: rows.stored(1), length: length, isWhole: length <= limit)
     }

@@ -155,7 +155,7 @@ struct RowQuery {
     private func match(_ values: inout [SQLiteValue]) -> String {
         values += shape.columns.map { _ in Self.pattern(search ?? "") }
         let matches = shape.columns.map { Self.match($0) }
-        // NULL is no match.
+        // NULL does not match.
         return "ifnull(\(matches.joined(separator: " OR ")), 0)"
     }
 

@@ -43,7 +43,7 @@ enum ScreenSignals {
         return (ends[0], ends[1])
     }
 
-    /// Stops the processes of the terminal's foreground, as Ctrl-Z does; returns when they go on.
+    /// Stops the processes of the terminal's foreground, as Ctrl-Z does; returns when they resume.
     static func stop() throws {
         guard cplatform_is_ignored(SIGTSTP) == 0 else { return }
         _ = signal(SIGTSTP, SIG_DFL)

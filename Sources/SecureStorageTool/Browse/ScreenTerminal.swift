@@ -10,7 +10,7 @@ final class ScreenTerminal {
     /// What the screen shows; nil when that is unknown.
     private var shown: [StyledLine]?
 
-    /// - Throws: a usage error when input and output are no terminal that can do this.
+    /// - Throws: a usage error when input and output are not a terminal that can do this.
     init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
             throw Failure.usage(

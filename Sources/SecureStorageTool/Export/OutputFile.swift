@@ -48,7 +48,7 @@ final class OutputFile {
     }
 
     deinit {
-        // Unlink first: no other export may lock a draft that is about to be removed.
+        // Unlink first: no other export may lock a file that is about to be removed.
         if isHidden { unlink(hidden.path) }
         RemovedOnSignal.path = nil
     }

@@ -4,7 +4,7 @@ internal import SecureStorage
 /// Markdown.
 ///
 /// The first rows determine the widths of the columns, so results of any length appear immediately.
-/// If the terminal has no room for so many columns, each row is several lines, one for each column.
+/// If the terminal has no room for all columns, each row is several lines, one for each column.
 struct TableWriter: RowWriter {
     private static let rowsThatDecide = 200
     /// A size limit, so that giant values are not held back.

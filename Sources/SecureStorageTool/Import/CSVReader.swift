@@ -39,7 +39,7 @@ struct CSVReader {
     /// Whether nothing is in the line of the current record.
     var isBlankLine: Bool { fieldCount == 1 && isBlank(0) }
 
-    /// Lends the bytes of a field of the current record.
+    /// Passes the bytes of a field of the current record.
     func withBytes<R>(_ field: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R
     {
         try bytes.withUnsafeBufferPointer {
@@ -68,7 +68,7 @@ struct CSVReader {
 
     /// Advances to the next record; returns false at the end.
     ///
-    /// After an error it goes on with the next line.
+    /// After an error it continues with the next line.
     mutating func advance() throws -> Bool {
         if isInBrokenLine { try leaveLine() }
         bytes.removeAll(keepingCapacity: true)

@@ -131,7 +131,7 @@ final class TableImport {
         remarks.skip(failure, line: line)
     }
 
-    /// Whether the error is that of a line, without which the import can go on.
+    /// Whether the error is that of a line, without which the import can continue.
     private func isOfLine(_ error: any Error, _ failure: Failure) throws -> Bool {
         if error is Failure { return [.failed, .data, .sql].contains(failure.kind) }
         guard let code = (error as? SecureStorageError)?.resultCode?.primary,

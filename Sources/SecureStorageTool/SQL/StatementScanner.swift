@@ -108,7 +108,7 @@ struct StatementScanner {
 
     /// Returns how many of the next bytes can be passed over, since they change nothing.
     ///
-    /// These are those inside quotes, and in a statement that is no CREATE all but those that begin
+    /// These are those inside quotes, and in a statement other than CREATE all but those that begin
     /// something else.
     mutating func skippable(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         var count = 0

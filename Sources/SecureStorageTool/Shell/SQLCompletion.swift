@@ -8,7 +8,7 @@ struct SQLCompletion {
 
     init(_ store: SecureDatabaseStore) { self.store = store }
 
-    /// Returns what may stand in place of the word before the cursor.
+    /// Returns what may replace the word before the cursor.
     func candidates(after text: String) -> Completion {
         let line = text.suffix(while: { $0 != "\n" })
         let isFirst = ShellText.isComplete(String(text.dropLast(line.count)))

@@ -51,7 +51,7 @@ extension ShellSession {
     }
 }
 
-/// `.exit 3`, or a script that went on after errors: they have been reported.
+/// `.exit 3`, or a script that continued after errors: they have been reported.
 struct EndingWithStatus: Error {
     let status: Int32
 }

@@ -22,7 +22,7 @@ final class ShellSession {
     var isPagerOn = true
     /// Whether the first error of a script ends it.
     var endsAtError = true
-    /// The status of the first error of a script that went on.
+    /// The status of the first error of a script that continued.
     private var firstStatus: Int32?
     private let history: History
     private var statements = Statements()

@@ -37,7 +37,7 @@ struct FailureKind: Hashable, Sendable {
     static let data = FailureKind(16, "data", "the input is not in its format")
     static let noKey = FailureKind(17, "no-key", "the key cannot be read or used")
 
-    /// All that have a constant status, by status.
+    /// Those with a constant status, by status.
     static let all: [FailureKind] = [
         failed, usage, keyChangeUnknown, otherMirror, wrongKey, notEncrypted, damaged, sql, busy,
         noFile, notFound, exists, otherFormat, access, store, data, noKey,

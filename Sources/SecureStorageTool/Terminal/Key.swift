@@ -2,7 +2,7 @@
 enum Key: Equatable, Sendable {
     /// Characters that came at once.
     case text(String)
-    /// Text that the terminal marks as pasted, whose tabs and line feeds are no keys.
+    /// Text that the terminal marks as pasted, whose tabs and line feeds are not keys.
     case pasted(String)
     case control(Character)
     /// A character with Alt, or after Escape.
@@ -23,7 +23,7 @@ enum Key: Equatable, Sendable {
 
 /// Recognises keys in the bytes of a terminal that understands
 /// [ECMA-48](https://ecma-international.org/publications-and-standards/standards/ecma-48/), as
-/// xterm and all that are in use today.
+/// xterm and all others in use today.
 struct KeyDecoder {
     private var bytes: [UInt8] = []
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
@@ -32,7 +32,7 @@ struct KeyDecoder {
     /// Whether an escape or a character has begun; after a short wait, ``finish()`` decides.
     var isInside: Bool { !bytes.isEmpty }
 
-    /// Ends a sequence that has not gone on: an escape alone is the key Esc.
+    /// Ends a sequence that does not continue: an escape alone is the key Esc.
     mutating func finish() -> [Key] {
         defer { bytes = [] }
         return bytes.first == 0x1b ? [.escape] : []

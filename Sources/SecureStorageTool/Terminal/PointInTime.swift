@@ -13,7 +13,7 @@ struct PointInTime {
     /// - Throws: a usage error that says what is possible.
     static func argument(_ text: String) throws -> PointInTime {
         guard let point = PointInTime(text, now: Date(), timeZone: .current) else {
-            throw ValidationError("\"\(text)\" is no point in time; write it \(forms)")
+            throw ValidationError("\"\(text)\" is not a point in time; write it \(forms)")
         }
         return point
     }

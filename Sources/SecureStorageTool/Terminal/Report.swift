@@ -34,7 +34,7 @@ enum Report {
     ///   - message: What the program says to people.
     ///   - hint: What to do.
     ///   - near: The SQL from the place of its error on.
-    ///   - status: The exit status; nil when the program goes on.
+    ///   - status: The exit status; nil when the program continues.
     static func write(
         code: String, message: String, hint: String? = nil, near: String? = nil,
         status: Int32? = nil

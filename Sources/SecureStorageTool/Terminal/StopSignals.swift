@@ -1,7 +1,7 @@
 internal import CSecureStoragePlatform
 internal import Foundation
 
-/// Ends long work cleanly at Ctrl-C, SIGTERM and SIGHUP: the work stops, what it has begun is
+/// Ends long work cleanly at Ctrl-C, SIGTERM and SIGHUP: the work stops, its unfinished files are
 /// removed, and the status is 128 plus the signal's number.
 enum StopSignals {
     // nonisolated(unsafe): read and written atomically; the handler runs on the thread that the

@@ -93,8 +93,8 @@ struct MirrorFile: FileVerb {
         let store = try storeOptions.store(to, patience: once ? .seconds(30) : .seconds(5))
         let pool = try openPool()
         // Not closed: the last process to close a file removes its log, and the next mirror, which
-        // could not go on there, would begin with all pages again. The file has everything without
-        // it, since people copy and replace files of which no program is running.
+        // could not continue there, would begin with all pages again. The file has everything
+        // without it, since people copy and replace files of which no program is running.
         _ = Unmanaged.passRetained(pool)
         var settings = DatabaseMirror.Settings()
         settings.interval = .seconds(interval)

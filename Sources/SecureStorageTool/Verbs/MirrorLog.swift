@@ -7,7 +7,7 @@ struct MirrorLog: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List what of a mirror can be restored.",
         discussion: """
-            Each generation begins with all pages of the file, and goes on with what was committed later. Any time \
+            Each generation begins with all pages of the file, and continues with later commits. Any time \
             from the first to the last of a generation can be given to "restore --at". No key is needed, and so \
             nothing is checked: "mirror-verify" does that.
 

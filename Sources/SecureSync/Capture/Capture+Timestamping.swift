@@ -5,8 +5,8 @@ extension Capture {
     /// write transaction.
     ///
     /// A change has its row's current values: a row written twice becomes one change, and together
-    /// the changes are one state of the file. Each timestamp is above all that it overwrites, so a
-    /// wrong clock only decides between concurrent writes.
+    /// the changes are one state of the file. Each timestamp is above those that it overwrites, so
+    /// a wrong clock only decides between concurrent writes.
     ///
     /// - Returns: Empty if there are no marks, or all marked rows are unchanged.
     /// - Precondition: ``setMember(_:in:)`` was called for the file.

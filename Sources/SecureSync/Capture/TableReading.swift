@@ -80,7 +80,7 @@ struct TableReading {
             throw refusal(
                 "it is a virtual table or part of one; sync the table that it is made of, and fill it by triggers"
             )
-        default: throw refusal("it is no ordinary table")
+        default: throw refusal("it is not an ordinary table")
         }
         guard store != nil || !entry.name.lowercased().hasPrefix("securestorage_") else {
             throw refusal("it belongs to this library")

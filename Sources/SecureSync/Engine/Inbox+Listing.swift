@@ -29,7 +29,7 @@ extension Inbox {
                     of: position.member,
                     named: max(acknowledgement, limits[position.member] ?? 0))
             if position == keys.removed[position.member] {
-                // Nothing of it is needed any more.
+                // It is no longer needed.
                 complete.insert(position.member)
             } else if keys.wasRemoved(position.member), position.number > 0 {
                 unverified.insert(position.member)

@@ -107,7 +107,7 @@ struct Outbox: Sendable {
             // The answer to an earlier attempt may have been lost.
             if found == batch.bytes { return }
             guard let found else {
-                throw SyncError.tryAgain("\(name) was there, and is not any more")
+                throw SyncError.tryAgain("\(name) was there, and is gone")
             }
             if log.isSigned(found, batch.number) { throw OtherCopy() }
             attempt += 1

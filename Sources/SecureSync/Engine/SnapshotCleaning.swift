@@ -91,7 +91,7 @@ extension SyncJournal {
         return drafts
     }
 
-    /// Notes that the manifest may be created from now on; returns false if the draft is gone.
+    /// Notes that the manifest may be created from now on; returns false if its row is gone.
     func numberDraft(_ name: Data, _ number: UInt64) throws -> Bool {
         try db.executeUpdate(
             "UPDATE securestorage_sync_draft SET number = ? WHERE name = ?",

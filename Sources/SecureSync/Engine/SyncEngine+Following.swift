@@ -164,7 +164,7 @@ extension SyncEngine {
         } catch SyncError.notAMember, SyncError.notAddedYet {
             return true
         } catch let error as SyncError where error.isAbsence || error.isDamaged {
-            // It cannot be followed: the file has to join it anew.
+            // It cannot be followed: the file has to join it again.
             return true
         }
     }

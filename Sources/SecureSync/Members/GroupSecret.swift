@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import SecureKeys
+internal import SecureStoragePlatform
 
 /// 32 bytes that members share: the key of an epoch, or a key that leads to it.
 struct GroupSecret: Sendable {

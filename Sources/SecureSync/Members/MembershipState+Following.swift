@@ -78,7 +78,7 @@ extension MembershipState {
             throw Refusal("it is of another group")
         }
         guard let author = activeMember(entry.author) else {
-            throw Refusal("its author is no member")
+            throw Refusal("its author is not a member")
         }
         guard envelope.isSigned(by: author.keys) else {
             throw Refusal("its signature is not valid")

@@ -102,7 +102,7 @@ extension MembershipState {
             case .add, .remove, .rotate:
                 throw Refusal("only an admin invites, removes and changes the key")
             case .fork where author.role == .reader:
-                throw Refusal("a reader has no log that a copy could go on from")
+                throw Refusal("a reader has no log that a copy could continue")
             case .found, .succeed, .leave, .fork, .update: break
             }
         }

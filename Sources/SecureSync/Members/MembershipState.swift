@@ -1,7 +1,7 @@
 internal import Crypto
 package import Foundation
 
-/// Who belongs to a group: a pure function of the objects of its chain.
+/// The members of a group: a pure function of the objects of its chain.
 ///
 /// Each member checks every rule here. An object that is not an entry by an active member for its
 /// place, or breaks a rule, is invalid: it takes a place, and changes nothing. So someone who can

@@ -161,7 +161,7 @@ extension SyncGroup {
 
     /// Ends this device's membership; its batches count up to `position`.
     ///
-    /// - Throws: `Outdated` if the chain has more than so many departures; ``SyncError``.
+    /// - Throws: `Outdated` if the chain has more than `departures` departures; ``SyncError``.
     package func leave(
         _ position: BatchPosition, snapshot: SnapshotPin = .none, asOf departures: Int? = nil
     ) async throws {

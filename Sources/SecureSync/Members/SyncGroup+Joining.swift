@@ -47,7 +47,7 @@ extension SyncGroup {
                 group = try await group.following(next, as: [guest.id])
             } catch SyncError.notAMember {
                 throw SyncError.invitationNotAccepted(
-                    "the group has begun anew since; ask for another one")
+                    "the group was reset since; ask for another one")
             }
         }
         try await group.accept(invitation, deviceName, bringsRows: bringsRows)

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import SecureKeys
+internal import SecureStoragePlatform
 
 /// Lets another file join a group: a code to type, or bytes for a QR code.
 ///

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// The reason why bytes are not in the expected form.
 package struct CBORError: Error, Equatable {
@@ -11,21 +12,13 @@ package struct CBORError: Error, Equatable {
 ///
 /// No call reads an item of any kind, so nesting is limited by the caller's code.
 package struct CBORReader {
-    private let bytes: [UInt8]
-    private var position: Int
-    private let end: Int
+    private var bytes: ByteReader
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        position = 0
-        end = bytes.count
-    }
+    package init(_ bytes: [UInt8]) { self.bytes = ByteReader(bytes[...]) { CBORError($0) } }
 
-    package var isAtEnd: Bool { position == end }
+    package var isAtEnd: Bool { bytes.count == 0 }
 
-    package func expectEnd() throws {
-        guard isAtEnd else { throw CBORError("bytes follow the end") }
-    }
+    package func expectEnd() throws { try bytes.expectEnd() }
 
     package mutating func unsigned() throws -> UInt64 {
         let (major, value) = try head()
@@ -47,7 +40,7 @@ package struct CBORReader {
     package mutating func data() throws -> ArraySlice<UInt8> {
         let (major, count) = try head()
         guard major == 2 else { throw CBORError("no byte string") }
-        return try take(count)
+        return try bytes.take(count)
     }
 
     package mutating func data(count: Int) throws -> ArraySlice<UInt8> {
@@ -59,7 +52,7 @@ package struct CBORReader {
     package mutating func text() throws -> String {
         let (major, count) = try head()
         guard major == 3 else { throw CBORError("no text") }
-        let slice = try take(count)
+        let slice = try bytes.take(count)
         // `String(validating:)` is newer than the oldest systems. Decoding repairs invalid UTF-8,
         // so the bytes then differ.
         var text = String(decoding: slice, as: UTF8.self)
@@ -81,7 +74,7 @@ package struct CBORReader {
     package mutating func array() throws -> Int {
         let (major, count) = try head()
         guard major == 4 else { throw CBORError("no array") }
-        guard count <= UInt64(end - position) else { throw CBORError("array is too long") }
+        guard count <= UInt64(bytes.count) else { throw CBORError("array is too long") }
         return Int(count)
     }
 
@@ -96,7 +89,7 @@ package struct CBORReader {
     }
 
     package mutating func bool() throws -> Bool {
-        switch try byte() {
+        switch try bytes.byte() {
         case 0xf4: return false
         case 0xf5: return true
         default: throw CBORError("no truth value")
@@ -113,17 +106,17 @@ package struct CBORReader {
     package mutating func skipFalse() -> Bool { consume(0xf4) }
 
     private mutating func consume(_ item: UInt8) -> Bool {
-        guard position < end, bytes[position] == item else { return false }
-        position += 1
+        guard bytes.next == item else { return false }
+        _ = try? bytes.byte()
         return true
     }
 
     package mutating func double() throws -> Double {
         let float: CBORFloat
-        switch try byte() {
-        case 0xf9: float = .half(UInt16(truncatingIfNeeded: try big(2)))
-        case 0xfa: float = .single(UInt32(truncatingIfNeeded: try big(4)))
-        case 0xfb: float = .double(try big(8))
+        switch try bytes.byte() {
+        case 0xf9: float = .half(try bytes.integer(UInt16.self))
+        case 0xfa: float = .single(try bytes.integer(UInt32.self))
+        case 0xfb: float = .double(try bytes.integer(UInt64.self))
         default: throw CBORError("no floating-point number")
         }
         let value = float.value
@@ -134,42 +127,21 @@ package struct CBORReader {
     }
 
     /// The kind of the next item; nil at the end.
-    package var nextMajor: UInt8? { position < end ? bytes[position] >> 5 : nil }
+    package var nextMajor: UInt8? { bytes.next.map { $0 >> 5 } }
 
     private mutating func head() throws -> (major: UInt8, value: UInt64) {
-        let first = try byte()
+        let first = try bytes.byte()
         let value: UInt64
         let least: UInt64
         switch first & 31 {
         case let small where small < 24: (value, least) = (UInt64(small), 0)
-        case 24: (value, least) = (try big(1), 24)
-        case 25: (value, least) = (try big(2), 0x100)
-        case 26: (value, least) = (try big(4), 0x1_0000)
-        case 27: (value, least) = (try big(8), 0x1_0000_0000)
+        case 24: (value, least) = (UInt64(try bytes.byte()), 24)
+        case 25: (value, least) = (UInt64(try bytes.integer(UInt16.self)), 0x100)
+        case 26: (value, least) = (UInt64(try bytes.integer(UInt32.self)), 0x1_0000)
+        case 27: (value, least) = (try bytes.integer(UInt64.self), 0x1_0000_0000)
         default: throw CBORError("an item of unknown or indefinite length")
         }
         guard value >= least else { throw CBORError("a number is not in its shortest form") }
         return (first >> 5, value)
-    }
-
-    private mutating func byte() throws -> UInt8 {
-        guard position < end else { throw CBORError("ends too early") }
-        defer { position += 1 }
-        return bytes[position]
-    }
-
-    private mutating func take(_ count: UInt64) throws -> ArraySlice<UInt8> {
-        guard count <= UInt64(end - position) else { throw CBORError("ends too early") }
-        defer { position += Int(count) }
-        return bytes[position..<(position + Int(count))]
-    }
-
-    /// A big-endian number of `count` bytes.
-    private mutating func big(_ count: Int) throws -> UInt64 {
-        guard count <= end - position else { throw CBORError("ends too early") }
-        var value: UInt64 = 0
-        for index in position..<(position + count) { value = value << 8 | UInt64(bytes[index]) }
-        position += count
-        return value
     }
 }

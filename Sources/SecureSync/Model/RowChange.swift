@@ -28,7 +28,7 @@ package struct RowChange: Equatable, Sendable {
 
     /// A row's insertion or deletion.
     ///
-    /// Each insertion begins a new incarnation, with a timestamp above all that the writer knew of
+    /// Each insertion begins a new incarnation, with a timestamp above any that the writer knew of
     /// the row.
     package struct Incarnation: Equatable, Sendable {
         package var timestamp: Timestamp

@@ -1,4 +1,5 @@
 package import Foundation
+internal import SecureStoragePlatform
 
 /// The part of a batch or a snapshot's manifest that a store sees: its member and its number.
 package struct BatchHeader: Equatable, Sendable {
@@ -32,20 +33,17 @@ package struct BatchHeader: Equatable, Sendable {
     package static let byteCount = 4 + 16 + 16 + 8 + 8 + 32 + 8 + 32
 
     var bytes: Data {
-        var bytes = Data(capacity: Self.byteCount)
-        bytes.append(contentsOf: kind.magic)
-        bytes.append(Self.version)
-        bytes.append(group)
-        bytes.append(member.bytes)
-        func append(_ word: UInt64) {
-            withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
-        }
-        append(number)
-        append(epoch)
-        bytes.append(previous)
-        append(chain.number)
-        bytes.append(chain.hash)
-        return bytes
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.raw(kind.magic)
+        writer.byte(Self.version)
+        writer.raw(group)
+        writer.raw(member.bytes)
+        writer.integer(number)
+        writer.integer(epoch)
+        writer.raw(previous)
+        writer.integer(chain.number)
+        writer.raw(chain.hash)
+        return Data(writer.bytes)
     }
 
     /// Reads the beginning of a batch or a manifest.
@@ -57,21 +55,26 @@ package struct BatchHeader: Equatable, Sendable {
     ///   unknown format cannot be checked.
     package init(reading bytes: Data, _ kind: SealedKind = .batch) throws {
         let bytes = [UInt8](bytes.prefix(Self.byteCount))
-        guard bytes.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
-        guard bytes.count > 3, bytes[3] > 0 else { throw CBORError("it is no \(kind.name)") }
+        guard bytes.starts(with: kind.magic), bytes.count > 3, bytes[3] > 0 else {
+            throw CBORError("it is no \(kind.name)")
+        }
         guard bytes[3] == Self.version else { throw NewerFormat() }
-        guard bytes.count == Self.byteCount else { throw CBORError("it ends too early") }
-        func word(_ at: Int) -> UInt64 { bytes[at..<(at + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
-        guard let member = MemberID(bytes[20..<36]) else { throw CBORError("it ends too early") }
-        let (number, previous) = (word(36), Data(bytes[52..<84]))
+        var reader = ByteReader(bytes[4...]) { CBORError($0) }
+        let group = Data(try reader.take(16))
+        let member = MemberID(try reader.take(16))
+        let number = try reader.integer(UInt64.self)
+        let epoch = try reader.integer(UInt64.self)
+        let previous = Data(try reader.take(32))
+        let chain = ChainPosition(
+            number: try reader.integer(UInt64.self), hash: Data(try reader.take(32)))
+        guard let member else { throw CBORError("it has no member") }
         guard SyncNames.isValid(number) else { throw CBORError("its number is out of range") }
         guard (number == 1) == previous.allSatisfy({ $0 == 0 }) else {
             throw CBORError("it follows no \(kind.name), or one too many")
         }
         self.init(
-            kind, group: Data(bytes[4..<20]), member: member, number: number, epoch: word(44),
-            previous: previous,
-            chain: ChainPosition(number: word(84), hash: Data(bytes[92..<124])))
+            kind, group: group, member: member, number: number, epoch: epoch, previous: previous,
+            chain: chain)
     }
 }
 

@@ -1,5 +1,6 @@
 internal import Crypto
 package import Foundation
+internal import SecureStoragePlatform
 
 /// The common part of batches and manifests of all versions: the object's place, and its member's
 /// signature.
@@ -17,16 +18,19 @@ package struct SealedEnvelope {
 
     /// - Throws: `CBORError`.
     package init(reading bytes: Data, _ kind: SealedKind) throws {
-        let position = [UInt8](bytes.prefix(Self.byteCount))
-        guard position.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
-        guard bytes.count > Self.byteCount + SealedObject.signatureCount, position[3] > 0,
-            let member = MemberID(position[20..<36])
-        else { throw CBORError("it ends too early") }
+        guard bytes.starts(with: kind.magic) else { throw CBORError("it is no \(kind.name)") }
+        guard bytes.count > Self.byteCount + SealedObject.signatureCount else {
+            throw CBORError("it ends too early")
+        }
         guard bytes.count <= SealedObject.longest else { throw CBORError("it is too large") }
-        number = position[36..<44].reduce(0) { $0 << 8 | UInt64($1) }
+        var reader = ByteReader([UInt8](bytes.prefix(Self.byteCount))[3...]) { CBORError($0) }
+        version = try reader.byte()
+        group = Data(try reader.take(16))
+        let member = MemberID(try reader.take(16))
+        number = try reader.integer(UInt64.self)
+        guard version > 0, let member else { throw CBORError("it is no \(kind.name)") }
         guard SyncNames.isValid(number) else { throw CBORError("its number is out of range") }
-        (version, group, self.member) = (position[3], Data(position[4..<20]), member)
-        (self.kind, self.bytes) = (kind, bytes)
+        (self.kind, self.member, self.bytes) = (kind, member, bytes)
     }
 
     /// Whether the member signed the object.

@@ -19,7 +19,7 @@ struct BackupDatabase {
         self.configuration = configuration
     }
 
-    /// Lends the database; `isLasting` if a copy of it is made that outlives the workspace.
+    /// Passes the database; `isLasting` if a copy of it is made that outlives the workspace.
     func withStore<R>(
         readOnly: Bool, isLasting: Bool = false, _ body: (SecureDatabaseStore) throws -> R
     ) throws -> R {

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 internal import SecureStoragePlatform
 
-/// A hidden directory beside a target file, for drafts that are written before the file gets its
+/// A hidden directory beside a target file, for files that are written before the file gets its
 /// name.
 ///
 /// Its name is derived from the file's, so the next call removes the remains of a killed one. It

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// The first bytes of a backup, which can be read without a key; the stream that follows
 /// authenticates them.

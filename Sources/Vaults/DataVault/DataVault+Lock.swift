@@ -43,7 +43,7 @@ extension DataVault {
 
     // MARK: - Use
 
-    /// Lends the opened vault, which counts as use until `body` returns.
+    /// Passes the opened vault, which counts as use until `body` returns.
     func withOpened<R>(_ body: (OpenedVault) throws -> R) throws -> R {
         let now = container.clock.now
         let opened = state.withLock { state in

@@ -210,7 +210,7 @@ extension DataVault {
 
     // MARK: - The record
 
-    /// Lends the record of this vault under its lock, and completes the destruction if the vault
+    /// Passes the record of this vault under its lock, and completes the destruction if the vault
     /// was destroyed.
     func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
         try endingDestruction {

@@ -121,7 +121,7 @@ public final class DataVaultSession: @unchecked Sendable {
         }
     }
 
-    /// Lends the vault: for its values while it is unlocked, and for its policy at any time.
+    /// Passes the vault: for its values while it is unlocked, and for its policy at any time.
     ///
     /// Runs on the caller's thread. The state reflects the effects of `body` on the vault: if the
     /// vault has locked itself, the call throws `.locked`, and the state leads the user back to the

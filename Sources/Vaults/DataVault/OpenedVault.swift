@@ -47,7 +47,7 @@ final class OpenedVault: @unchecked Sendable {
         policy.lockTimeout.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
-    /// Lends the keys for data that the app encrypts; a lock waits for `body`, which makes no
+    /// Passes the keys for data that the app encrypts; a lock waits for `body`, which makes no
     /// callbacks.
     func encrypting<R>(_ body: (VaultEncryptionKeys) throws -> R) throws -> R {
         try lending.withLock {
@@ -63,7 +63,7 @@ final class OpenedVault: @unchecked Sendable {
         return try body(encryption)
     }
 
-    /// Lends a key to a stream; a lock revokes it.
+    /// Gives a key to a stream; a lock revokes it.
     func lend(to cipher: SealedStreamCipher) throws {
         let isLent = lending.withLock {
             streams.removeAll { $0.cipher == nil }

@@ -122,8 +122,8 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// Returns the paths of all databases of this id and of their side files, each database before
-    /// its side files.
+    /// Returns the paths of all databases of this id and of their sidecar files, each database
+    /// before its sidecar files.
     private func databaseFiles() throws -> [String] {
         try DataVaultError.reading {
             try FileManager.default.contentsOfDirectory(atPath: directory)

@@ -162,7 +162,7 @@ struct VaultRecord {
     }
 
     private init(sealedPart: Data) throws {
-        var reader = ByteReader([UInt8](sealedPart)[...])
+        var reader = ByteReader(ofRecord: [UInt8](sealedPart)[...])
         guard let state = State(rawValue: try reader.byte()) else {
             throw EnvelopeError.damaged(reason: "the state of the vault is unknown")
         }
@@ -205,11 +205,6 @@ struct VaultRecord {
 }
 
 extension ByteReader {
-    /// Reads a part as written by `ByteWriter.part`.
-    fileprivate mutating func part() throws -> ArraySlice<UInt8> {
-        try take(number())
-    }
-
     /// Reads a 32-bit number, which an `Int` of 32 bits may not hold.
     fileprivate mutating func number() throws -> Int {
         guard let number = Int(exactly: try integer(UInt32.self)) else {

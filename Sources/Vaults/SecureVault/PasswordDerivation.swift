@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// The derivation of a key from a vault's password: scrypt's parameters and a salt, as the key
 /// store holds them.

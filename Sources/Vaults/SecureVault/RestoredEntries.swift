@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// Entries that the key store of a restored vault receives when the vault is first opened.
 ///

@@ -8,7 +8,7 @@ extension SecretBytes {
     /// A copy that the receiver must clear.
     var copied: Data { withUnsafeBytes { Data($0) } }
 
-    /// Lends a copy, then overwrites it; code that keeps the data must copy it.
+    /// Passes a copy, then overwrites it; code that keeps the data must copy it.
     func withData<R>(_ body: (Data) throws -> R) rethrows -> R {
         var data = copied
         defer { data.erase() }

@@ -1,7 +1,7 @@
 public import Foundation
 public import SecureStorage
 
-/// One level of a vault while it is unlocked, lent by ``SecureVaultLevels`` and not to be kept.
+/// One level of a vault while it is unlocked, passed by ``SecureVaultLevels`` and not to be kept.
 ///
 /// Use ``seal(_:table:column:row:)-(Data,_,_,_)`` for values of a table: they open only at their
 /// own place. Thread-safe.

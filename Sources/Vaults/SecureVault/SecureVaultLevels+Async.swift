@@ -48,7 +48,7 @@ extension SecureVaultLevels {
             newPassword: SecretBytes(copying: newPassword))
     }
 
-    /// Lends L2 to a block, like the synchronous call but on a separate thread.
+    /// Passes L2 to a block, like the synchronous call but on a separate thread.
     ///
     /// - Parameter body: Receives the level, and must not keep it; runs on that thread.
     /// - Returns: The result of `body`.
@@ -59,7 +59,7 @@ extension SecureVaultLevels {
         try await onOwnThread { try self.withL2(body) }
     }
 
-    /// Lends L3 to a block, like the synchronous call but on a separate thread.
+    /// Passes L3 to a block, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
     ///   - password: The user's password, required even when L2 is unlocked.

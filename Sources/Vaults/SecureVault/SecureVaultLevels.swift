@@ -138,7 +138,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
         try !isL2Unlocked && generatedPassword() == nil
     }
 
-    /// Lends L2 to a block.
+    /// Passes L2 to a block.
     ///
     /// - Parameter body: Receives the level, and must not keep it.
     /// - Returns: The result of `body`.
@@ -148,7 +148,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
         try body(SecureVaultLevel(crypto: key.crypto, key: l2Key()))
     }
 
-    /// Lends L3 to a block, for this call only.
+    /// Passes L3 to a block, for this call only.
     ///
     /// - Parameters:
     ///   - password: The user's password, required even when L2 is unlocked.

@@ -176,7 +176,7 @@ extension FromGRDBTests {
         check(storageError { _ = try queue.migrate(changed) }?.resultCode, equals: .misuse)
     }
 
-    @Test func `row 34: a file is removed with its side files`() throws {
+    @Test func `row 34: a file is removed with its sidecar files`() throws {
         queue.close()
         try check(SecureDatabaseStore.remove(at: database.url))
         try check(database.fileNames(), equals: [])

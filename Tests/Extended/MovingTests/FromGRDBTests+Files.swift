@@ -187,7 +187,7 @@ extension FromGRDBTests {
     }
 
     @Test(.enabled(if: hasFTS5))
-    func `row 38: GRDB's full-text table and its triggers go on working`() throws {
+    func `row 38: GRDB's full-text table and its triggers keep working`() throws {
         let queue = try converted()
         func find(_ word: String) throws -> [String?] {
             try queue.read { db in

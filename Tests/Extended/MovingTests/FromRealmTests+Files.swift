@@ -139,7 +139,7 @@ extension FromRealmTests {
         }
     }
 
-    @Test func `row 32: a mistake is an error, and the program goes on`() {
+    @Test func `row 32: a mistake is an error, and the program continues`() {
         check(
             storageError { try kennel.read { db in _ = try db.int("SELECT x FROM nowhere") } }?
                 .resultCode, equals: .error)
@@ -194,7 +194,7 @@ extension FromRealmTests {
     @Test(arguments: [
         "{}", "[]", "[1]", "[{\"Dog\":\"7\"}]", "[{\"Dog\":\"x\"}]", "[{\"Dog\":\"1\"},[1]]",
     ])
-    func `what is no export is an error, and leaves no file`(_ json: String) throws {
+    func `anything but an export is an error, and leaves no file`(_ json: String) throws {
         let url = database.directory.appendingPathComponent("new.db")
         #expect(throws: RealmStudioExport.Unreadable.self) {
             let export = try RealmStudioExport(Data(json.utf8))

@@ -230,22 +230,22 @@ struct SyncSnippets {
         migrations.add(
             "notes", sql: "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)")
         // begin
-        let world = DeviceWorld(tables: tables, migrations: migrations)
-        let phone = try await world.device("phone")
-        let laptop = try await world.device("laptop", clockError: .seconds(-300))
+        let simulation = SyncSimulation(tables: tables, migrations: migrations)
+        let phone = try await simulation.device("phone")
+        let laptop = try await simulation.device("laptop", clockError: .seconds(-300))
         try await phone.database.write {
             try $0.executeUpdate("INSERT INTO note (id, text) VALUES ('a', 'milk')")
         }
-        try await world.settle()
+        try await simulation.settle()
 
         phone.isOffline = true
         try await phone.database.write { try $0.executeUpdate("UPDATE note SET text = 'cream'") }
-        world.advance(by: .seconds(3600))
+        simulation.advance(by: .seconds(3600))
         try await laptop.database.write { try $0.executeUpdate("UPDATE note SET text = 'butter'") }
         phone.isOffline = false
-        try await world.settle()
+        try await simulation.settle()
 
-        try world.requireEqual()
+        try simulation.requireEqual()
         let lost = try phone.engine.conflicts(in: "note").map(\.values)
         // end
         check(lost, equals: [["text": .text("cream")]])

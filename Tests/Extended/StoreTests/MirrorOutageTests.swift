@@ -70,7 +70,7 @@ struct MirrorOutageTests {
         let place = MirrorPlace(.directory, in: home.directory)
         let first = try place.mirror(of: pool)
         let other = try home.openPool()
-        // The first one lets go of the log, which is begun anew: the second one has to begin with
+        // The first one lets go of the log, which is restarted: the second one has to begin with
         // a snapshot.
         try await first.flush()
         try await pool.checkpoint(.passive)

@@ -8,7 +8,7 @@ import TestSupport
 
 /// Mirrors that write under one name at the same time.
 struct MirrorRaceTests {
-    /// Who races.
+    /// The racing mirrors.
     enum Race: CaseIterable, Sendable {
         /// Three copies of a file, each with its own commits.
         case copies

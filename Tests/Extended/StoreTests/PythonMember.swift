@@ -50,7 +50,7 @@ final class PythonMember: Sendable {
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
 
-    /// Joins a group, and reads what it has.
+    /// Joins a group, and reads its rows.
     func join(_ folder: URL, _ code: String) throws {
         let _: Int = try ask(.init(do: "join", folder: folder.path, code: code, name: "python"))
     }

@@ -226,7 +226,7 @@ struct ImportTests {
         ("INSERT INTO sqlite_schema(type) VALUES ('table');", "\"securestorage encrypt\" copies"),
         ("PRAGMA writable_schema=ON;", "virtual table"),
     ])
-    func `a script that is no dump for import imports nothing`(
+    func `a script that is not a dump for import imports nothing`(
         _ sql: String, _ reason: String
     ) throws {
         try expectFailure(of: sql, status: 16, reason)

@@ -54,7 +54,7 @@ struct JSONImportTests {
         ("1", 1, "an array of objects"), ("[{\"a\":1},\n{\"a\":]", 2, "invalid JSON value"),
         ("[{\"a\":1},\n{\"a\":tru}]", 2, "invalid JSON value"), ("[{}]", 1, "has no members"),
     ])
-    func `what is no array of objects is an error that names the line`(
+    func `anything but an array of objects is an error that names the line`(
         _ text: String, _ line: Int, _ reason: String
     ) throws {
         let program = try run(text, "t.json")

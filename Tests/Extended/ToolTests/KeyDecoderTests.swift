@@ -30,7 +30,7 @@ struct KeyDecoderTests {
         check(reader.finish() == [.escape] && !reader.isInside)
     }
 
-    @Test func `bytes that are no characters are replaced`() {
+    @Test func `bytes that are not characters are replaced`() {
         var reader = KeyDecoder()
         check(reader.take([0xff, 0x41, 0x80, 0x42]), equals: [.text("\u{fffd}A\u{fffd}B")])
     }

@@ -50,8 +50,8 @@ struct KilledExportTests {
         check(kills > 0)
     }
 
-    /// The draft's name on a system without unnamed files, or after a kill between the two steps of
-    /// a replacement.
+    /// The temporary name on a system without unnamed files, or after a kill between the two steps
+    /// of a replacement.
     private var hiddenName: String {
         let hash = "out.sql".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -60,7 +60,7 @@ struct KilledExportTests {
     }
 
     @Test(arguments: [false, true])
-    func `a draft left by a killed export is removed by the next export`(
+    func `a temporary file left by a killed export is removed by the next export`(
         _ isReplacing: Bool
     ) throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
@@ -75,7 +75,7 @@ struct KilledExportTests {
         try check(workspace.names.filter { $0.hasPrefix(".") }.isEmpty)
     }
 
-    @Test func `a draft linked to the published file is removed, and the file stays`() throws {
+    @Test func `a second name of the published file is removed, and the file stays`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
         try workspace.write("published", to: "out.sql", mode: 0o600)
         try require(link(workspace.file("out.sql"), workspace.file(hiddenName)) == 0)
@@ -85,8 +85,7 @@ struct KilledExportTests {
         check(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
     }
 
-    @Test func `a draft that is being written is left alone, and its writer is waited for`() throws
-    {
+    @Test func `a file that is being written is left alone, and its writer is waited for`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
         try workspace.write("older", to: "out.sql")
         try workspace.write("another export's", to: hiddenName, mode: 0o600)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files as the world writes them.
+/// Files as other programs write them.
 struct MessyImportTests {
     let workspace: Workspace
 

@@ -31,7 +31,7 @@ struct MirrorKeyTests {
     private static let rekey =
         "securestorage rekey a.db $old --new-key-file new --new-raw-key > /dev/null"
 
-    @Test func `a mirror that runs ends at a change of the key, and the next one begins anew`()
+    @Test func `a mirror that runs ends at a change of the key, and the next one starts over`()
         throws
     {
         try fill()

@@ -69,7 +69,7 @@ struct MirrorTests {
         try check(text("out").contains("stored everything"))
     }
 
-    @Test func `a mirror that begins again goes on where the last one was`() throws {
+    @Test func `a mirror that starts again continues where the last one was`() throws {
         let program = try run(
             """
             start
@@ -82,7 +82,7 @@ struct MirrorTests {
         check((log?["generations"] as? [Any])?.count, equals: 1, "\(program.text)")
     }
 
-    @Test func `at the end the file alone has everything, and the next mirror goes on`()
+    @Test func `at the end the file alone has everything, and the next mirror continues`()
         throws
     {
         let program = try run(
@@ -103,7 +103,7 @@ struct MirrorTests {
         }
     }
 
-    @Test func `while a program has the file open, one --once after the other goes on`() throws {
+    @Test func `while a program has the file open, one --once after the other continues`() throws {
         let program = try run(
             """
             mkfifo lines

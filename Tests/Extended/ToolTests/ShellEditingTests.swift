@@ -205,7 +205,7 @@ import Testing
         try terminal.leave()
     }
 
-    @Test func `Ctrl-Z stops the shell, which goes on where it was`() throws {
+    @Test func `Ctrl-Z stops the shell, which resumes where it was`() throws {
         let terminal = try PseudoTerminal(
             workspace, "set -m; \(shell); echo [stopped]; stty -a | grep -o ' echo '; fg")
         try terminal.expect("securestorage> ")

@@ -35,7 +35,7 @@ struct ShellHabitsTests {
         try expectFailure(".exit seven", "usage: .exit [STATUS]")
     }
 
-    @Test func `.bail off goes on after errors, and ends with the status of the first`() throws {
+    @Test func `.bail off continues after errors, and ends with the status of the first`() throws {
         let program = try shell(
             ".bail off\nSELECT no;\n.nonsense\n.headers off\n.mode list\nSELECT\n1,\nno;\nSELECT 2;\n"
         )

@@ -152,7 +152,7 @@ struct ShellTests {
         for name in ["other.db", "link", "none/typed", "."] {
             let terminal = try PseudoTerminal(workspace, shell + " --history \(name)")
             try terminal.expect("securestorage: the history cannot be kept in")
-            // Some cannot be opened, others are no history.
+            // Some cannot be opened, others are not a history.
             try terminal.expect("[status 1")
         }
         try check(workspace.read("other.db"), equals: before)

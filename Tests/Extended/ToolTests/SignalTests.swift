@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of signals to a program that is at work: it ends with 128 plus the signal's number, and
-/// leaves nothing of what it has begun.
+/// leaves nothing unfinished behind.
 struct SignalTests {
     let workspace: Workspace
 
@@ -135,7 +135,7 @@ struct SignalTests {
             "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n;"
 
         @Test(arguments: signals.indices)
-        func `a script of the shell ends in the same way, and keeps what it has committed`(
+        func `a script of the shell ends in the same way, and keeps its commits`(
             _ index: Int
         ) throws {
             try workspace.fill("a.db", "CREATE TABLE t (x)")

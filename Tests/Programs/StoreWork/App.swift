@@ -55,7 +55,7 @@ struct App {
         }
     }
 
-    /// Commits and flushes until another mirror has taken over, which is no failure.
+    /// Commits and flushes until another mirror has taken over, which is not a failure.
     func race(rounds: Int) async throws {
         for _ in 0..<rounds {
             try await pool.write { _ = try Ledger.commit($0) }

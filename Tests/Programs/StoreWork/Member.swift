@@ -4,7 +4,7 @@ internal import SecureSync
 
 /// A member that writes events and syncs until it is killed.
 ///
-/// What it has committed it writes to `folder`/committed, and what it has seen to `folder`/seen.
+/// It writes its commits to `folder`/committed, and the rows that it saw to `folder`/seen.
 /// `port` is that of a proxy before the server, or 0.
 func sync(in folder: URL, _ place: MirrorPlace, as name: String, port: UInt16) async throws {
     let member = try EventMember(

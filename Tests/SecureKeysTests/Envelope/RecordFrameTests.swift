@@ -1,4 +1,5 @@
 import Foundation
+import SecureStoragePlatform
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import SecureStoragePlatform
 import SecureStorage
 import Testing
 import TestSupport

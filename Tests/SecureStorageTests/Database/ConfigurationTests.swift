@@ -138,7 +138,7 @@ struct ConfigurationTests {
         try check(database.fileNames().isEmpty)
     }
 
-    @Test func `a read-only store reads, refuses to write and leaves no side file`() throws {
+    @Test func `a read-only store reads, refuses to write and leaves no sidecar file`() throws {
         let writer = try database.openStore()
         try writer.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         writer.close()

@@ -39,7 +39,7 @@ struct BegunSaltTests {
         }
     }
 
-    /// Returns the name of the draft for the file `name`.
+    /// Returns the name of the temporary file for the file `name`.
     private func draft(_ name: String) -> String {
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -65,7 +65,7 @@ struct BegunSaltTests {
         try check(database.fileNames(), equals: ["test.db", "test.db-salt"])
     }
 
-    @Test func `a salt that could not be removed is recognised by the draft's salt`() throws {
+    @Test func `a salt that could not be removed is recognised by the temporary salt`() throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         try FileManager.default.removeItem(at: database.url)
@@ -89,7 +89,7 @@ struct BegunSaltTests {
         try make()
     }
 
-    @Test func `opening an existing file removes a leftover draft salt`() throws {
+    @Test func `opening an existing file removes the leftover salt of a temporary file`() throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         try put(salt, draft("test.db") + "-salt")

@@ -45,7 +45,7 @@ struct FileModeTests {
         }
     }
 
-    @Test func `a draft is 0600 while the handler fills it`() throws {
+    @Test func `a new file is 0600 while the handler fills it`() throws {
         let database = try TemporaryDatabase()
         var modes: [mode_t?] = []
         try database.store().open(with: TemporaryDatabase.key) { db in
@@ -59,7 +59,7 @@ struct FileModeTests {
         check(modes.allSatisfy { $0 == 0o600 })
     }
 
-    @Test func `an existing file keeps its mode, and its side files have the same`() throws {
+    @Test func `an existing file keeps its mode, and its sidecar files have the same`() throws {
         let database = try TemporaryDatabase()
         try database.openStore().close()
         try require(chmod(database.path, 0o640) == 0)

@@ -143,7 +143,7 @@ struct PlaceTests {
     }
 
     @Test(arguments: [1, 100, 200, 247])
-    func `a file name may be as long as its side files allow`(_ length: Int) throws {
+    func `a file name may be as long as its sidecar files allow`(_ length: Int) throws {
         let name = String(repeating: "n", count: length)
 
         let file = try makeFile(name)
@@ -181,7 +181,7 @@ struct PlaceTests {
 
     /// The log may be the last copy of data; a new database would make it unreadable.
     @Test(arguments: ["-wal", "-journal"])
-    func `no new database is created beside an orphaned side file`(_ suffix: String) throws {
+    func `no new database is created beside an orphaned sidecar file`(_ suffix: String) throws {
         try Data("what is left".utf8)
             .write(to: database.directory.appendingPathComponent("test.db" + suffix))
 

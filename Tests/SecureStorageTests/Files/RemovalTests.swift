@@ -83,7 +83,7 @@ struct RemovalTests {
 
     // MARK: - Size
 
-    @Test func `the size includes the side files`() throws {
+    @Test func `the size includes the sidecar files`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))")
         var sum = 0
@@ -108,7 +108,7 @@ struct RemovalTests {
 
     // MARK: - Removal
 
-    @Test func `side files are removed, with the file or alone, and other files stay`() throws {
+    @Test func `sidecar files are removed, with the file or alone, and other files stay`() throws {
         for suffix in ["", "-wal", "-shm", "-journal", ".bak"] { try write(100, suffix) }
         try check(SecureDatabaseStore.remove(at: database.url))
         try check(database.fileNames(), equals: ["test.db.bak"])

@@ -189,7 +189,7 @@ import TestSupport
         try check(db.int("SELECT count(*) FROM t WHERE t MATCH '\"A\"'"), equals: 1)
     }
 
-    @Test func `a name that is no name, and that of a built-in tokenizer, are refused`() throws {
+    @Test func `a name that is invalid, and that of a built-in tokenizer, are refused`() throws {
         struct BuiltIn: FullTextTokenizer {
             static let name = "Unicode61"
             init(arguments: [String]) {}

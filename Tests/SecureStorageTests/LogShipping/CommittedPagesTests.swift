@@ -79,7 +79,7 @@ struct CommittedPagesTests {
         return pool
     }
 
-    /// `make campaign NAME=soak` goes on for longer.
+    /// `make campaign NAME=soak` runs for longer.
     @Test
     func `what is committed arrives, whatever checkpoints and other connections do`() async throws {
         let database = try TemporaryDatabase()
@@ -133,7 +133,7 @@ struct CommittedPagesTests {
         }
     }
 
-    @Test func `the log is begun anew once everything was read`() throws {
+    @Test func `the log is restarted once everything was read`() throws {
         let database = try TemporaryDatabase()
         let pool = try Self.open(database.path)
         defer { pool.close() }
@@ -157,7 +157,7 @@ struct CommittedPagesTests {
         check(largest < 2_000_000, "\(largest) bytes")
     }
 
-    @Test func `the log is begun anew beside writers that never pause`() async throws {
+    @Test func `the log is restarted beside writers that never pause`() async throws {
         let database = try TemporaryDatabase()
         let pools = [try Self.open(database.path), try Self.open(database.path)]
         defer { for pool in pools { pool.close() } }

@@ -54,7 +54,7 @@ struct DiagnosisTests {
         return times
     }
 
-    /// Makes a file of ten pages, with three rows and without side files.
+    /// Makes a file of ten pages, with three rows and without sidecar files.
     private func makeFile(_ rows: Int = 3) throws -> Data {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (x)")
@@ -75,7 +75,7 @@ struct DiagnosisTests {
 
     // MARK: - Files that are not encrypted databases
 
-    @Test func `a missing file is reported as missing, and its side files are named`() throws {
+    @Test func `a missing file is reported as missing, and its sidecar files are named`() throws {
         try check(finding(), equals: .missing)
         try Data("log".utf8).write(to: URL(fileURLWithPath: database.path + "-wal"))
         let diagnosis = try diagnosis()
@@ -270,7 +270,7 @@ struct DiagnosisTests {
         try check(finding(), equals: .corrupt(pages: [11]))
     }
 
-    // MARK: - With side files
+    // MARK: - With sidecar files
 
     @Test func `pages in the log are counted`() throws {
         let db = try database.openStore()

@@ -4,7 +4,7 @@ import Testing
 @testable import SecureStorage
 
 struct PageNumbersTests {
-    @Test func `the pages of the file come before those of a side file`() {
+    @Test func `the pages of the file come before those of a sidecar file`() {
         let numbers = PageNumbers(own: 3, others: [5, 7, 9, 11][1..<3])
         check(Array(numbers), equals: [1, 2, 3, 7, 9])
         check(Array(PageNumbers(own: 0, others: [4])), equals: [4])

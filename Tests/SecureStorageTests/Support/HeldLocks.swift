@@ -3,8 +3,8 @@ import Foundation
 #if os(Linux)
     /// The locks of this process, as the kernel reports them.
     enum HeldLocks {
-        /// Returns the suffixes of those files, of the database and its side files, on which this
-        /// process holds a lock.
+        /// Returns the suffixes of those files, of the database and its sidecar files, on which
+        /// this process holds a lock.
         static func onFiles(of path: String) -> [String] {
             let own = list().split(separator: "\n").map { $0.split(separator: " ") }
                 .filter { $0.contains(Substring("\(getpid())")) }

@@ -20,7 +20,7 @@ struct KeyValueStoreNameTests {
         check(KeyValueStoreName.title(ofTable: table), equals: "key-value store \"\(store)\"")
     }
 
-    @Test func `a table of the app, and a name that cannot be read, are no store`() {
+    @Test func `a table of the app, and a name that cannot be read, are not a store`() {
         for table in ["note", "securestorage_kv", "securestorage_kv/%", "securestorage_kv/%zz"] {
             check(KeyValueStoreName.store(ofTable: table) == nil, "\(table)")
             check(KeyValueStoreName.title(ofTable: table), equals: table)

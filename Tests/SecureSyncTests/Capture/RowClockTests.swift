@@ -39,7 +39,7 @@ struct RowClockTests {
         }
     }
 
-    @Test func `bytes that are no clock are refused`() {
+    @Test func `bytes that are not a clock are refused`() {
         for bytes: [UInt8] in [
             [], [2, 0, 0, 0], [1, 0, 0], [1, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 1, 9, 1],
             [1] + Array(repeating: 0xff, count: 40),

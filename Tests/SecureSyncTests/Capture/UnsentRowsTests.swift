@@ -51,7 +51,7 @@ struct UnsentRowsTests {
         _ = try file.write { try file.capture.apply([change], in: file.db) }
     }
 
-    @Test func `a row that another member has deleted is not listed any more`() throws {
+    @Test func `a row that another member has deleted is no longer listed`() throws {
         try file.run("UPDATE note SET a = \(Self.broken), b = 2 WHERE id = 'x'")
         try check(file.captured(), equals: [])
         try apply([], isAlive: false)
@@ -88,7 +88,7 @@ struct UnsentRowsTests {
     }
 
     /// A program in another language can write one: SQLite checks no text.
-    @Test func `a row whose key is no text is listed by its bytes, and all else continues`() throws
+    @Test func `a row whose key is not text is listed by its bytes, and all else continues`() throws
     {
         let both = "INSERT INTO note (id, a) VALUES (\(Self.broken), 1), ('z', 1)"
         try file.run(both)
@@ -107,7 +107,7 @@ struct UnsentRowsTests {
         try check(file.capture.unsentRows(in: file.db), equals: [])
     }
 
-    @Test func `a child whose key is no text, and whose parent is missing, stops nothing`() throws {
+    @Test func `a child whose key is not text and whose parent is missing stops nothing`() throws {
         let file = try CapturedFile(
             """
             CREATE TABLE parent (id TEXT PRIMARY KEY NOT NULL);

@@ -9,37 +9,39 @@ import Testing
 
 /// Key-value stores that several devices write.
 struct SyncKeyValueStoreTests {
-    private let world: DeviceWorld
+    private let simulation: SyncSimulation
 
     init() {
         var tables = SyncedTables()
         for name in ["settings", "Settings", "\u{e9}", "e\u{301}"] {
             tables.add(keyValueStore: name)
         }
-        world = DeviceWorld(tables: tables, migrations: SchemaMigrations())
+        simulation = SyncSimulation(tables: tables, migrations: SchemaMigrations())
     }
 
     private func store(
-        _ device: DeviceWorld.Device, _ name: String = "settings"
+        _ device: SyncSimulation.Device, _ name: String = "settings"
     ) throws -> SecureKeyValueStore {
         let queue = try require(device.database as? SecureDatabaseQueue)
         return try SecureKeyValueStore(databaseStore: queue.databaseStore, name: name)
     }
 
     private func pair() async throws -> (SecureKeyValueStore, SecureKeyValueStore) {
-        let (phone, laptop) = (try await world.device("phone"), try await world.device("laptop"))
-        try await world.settle()
+        let (phone, laptop) = (
+            try await simulation.device("phone"), try await simulation.device("laptop")
+        )
+        try await simulation.settle()
         return (try store(phone), try store(laptop))
     }
 
     private func setOffline(_ isOffline: Bool) {
-        for device in world.devices { device.isOffline = isOffline }
+        for device in simulation.devices { device.isOffline = isOffline }
     }
 
     private func settle() async throws {
         setOffline(false)
-        try await world.settle()
-        try world.requireEqual()
+        try await simulation.settle()
+        try simulation.requireEqual()
     }
 
     private struct Theme: Codable, Equatable, Sendable {
@@ -105,9 +107,9 @@ struct SyncKeyValueStoreTests {
     }
 
     @Test func `stores travel under their names, whatever their numbers`() async throws {
-        let phone = try await world.device("phone")
+        let phone = try await simulation.device("phone")
         _ = try store(phone, "of the phone only")
-        let laptop = try await world.device("laptop")
+        let laptop = try await simulation.device("laptop")
         let names = ["settings", "Settings", "\u{e9}", "e\u{301}"]
         for (number, name) in names.enumerated() {
             try await store(laptop, name).put(number, forKey: "number")
@@ -131,7 +133,7 @@ struct SyncKeyValueStoreTests {
         let row = "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL"
         try await check(laptop.database.read { try $0.int(forQuery: row) }, equals: 0)
 
-        for device in world.devices {
+        for device in simulation.devices {
             let conflict = try require(
                 device.engine.conflicts(inKeyValueStore: "settings").first)
             check(conflict.keyValueStore == "settings" && conflict.key == [.text("theme")])
@@ -203,7 +205,7 @@ struct SyncKeyValueStoreTests {
         try await settle()
         try await Task.sleep(for: .milliseconds(5))
         try await check(phone.get("goes"), equals: nil as String?)
-        let tablet = try await world.device("tablet")
+        let tablet = try await simulation.device("tablet")
         try await settle()
         try await check(store(tablet).keys(), equals: ["stays"])
     }
@@ -287,7 +289,7 @@ struct SyncKeyValueStoreTests {
             let _: Unsecured? = try phone.get("object")
         }
         // In a store of this device alone it is.
-        let queue = try require(world.devices.first?.database as? SecureDatabaseQueue)
+        let queue = try require(simulation.devices.first?.database as? SecureDatabaseQueue)
         let local = try SecureKeyValueStore(in: queue, name: "local")
         try await local.put(Unsecured(), forKey: "object")
         let object: Unsecured? = try await local.get("object")

@@ -6,32 +6,34 @@ import Testing
 
 /// What observers of a synced file see.
 struct SyncObservationTests {
-    private let world: DeviceWorld
+    private let simulation: SyncSimulation
 
     init() {
         var tables = SyncedTables()
         tables.add("note")
         var migrations = SchemaMigrations()
         migrations.add("notes", sql: "CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, text)")
-        world = DeviceWorld(tables: tables, migrations: migrations)
+        simulation = SyncSimulation(tables: tables, migrations: migrations)
     }
 
     @Test func `writes and what others have sent are changes of the app's tables only`()
         async throws
     {
-        let (phone, laptop) = (try await world.device("phone"), try await world.device("laptop"))
-        try await world.settle()
+        let (phone, laptop) = (
+            try await simulation.device("phone"), try await simulation.device("laptop")
+        )
+        try await simulation.settle()
         var changes = laptop.database.changes().makeAsyncIterator()
         try await laptop.database.write {
             try $0.executeStatements("INSERT INTO note VALUES ('a', 'milk')")
         }
         await check(changes.next()?.tables.keys.sorted(), equals: ["note"])
         // Timestamps, sealed batches and positions.
-        try await world.settle()
+        try await simulation.settle()
         try await phone.database.write {
             try $0.executeStatements("UPDATE note SET text = 'cream'")
         }
-        try await world.settle()
+        try await simulation.settle()
         await check(changes.next()?.tables.keys.sorted(), equals: ["note"])
     }
 }

@@ -157,7 +157,7 @@ struct ChainForgeryTests {
         check(state, equals: chain.state)
     }
 
-    @Test func `a forged first entry is no group`() throws {
+    @Test func `a forged first entry is not a group`() throws {
         let chain = try TestChain()
         var state = MembershipState()
         #expect(throws: (any Error).self) { try state.follow(Data(count: 32)) }

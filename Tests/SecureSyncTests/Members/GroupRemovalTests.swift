@@ -22,7 +22,7 @@ struct GroupRemovalTests {
         try await laptop.group.refresh()
         await #expect(throws: SyncError.notAMember) { try await laptop.group.keys() }
         await #expect(throws: SyncError.notAMember) { try await laptop.group.rotate() }
-        // With all that it has: its private keys, and all that they lead to.
+        // With everything it has: its private keys, and every key that they lead to.
         let id = phone.group.id
         let own = try MemberKeys(
             named: MemberKeys.name(id, await laptop.member), in: laptop.keyStore)

@@ -14,7 +14,7 @@ struct KeyRenewalTests {
     }
 
     @Test(arguments: [ChainEntry.Role.admin, .writer])
-    func `who has a member's key store reads nothing after the member's keys were replaced`(
+    func `a thief with a member's key store reads nothing after the member's keys were replaced`(
         role: ChainEntry.Role
     ) async throws {
         let store = ChainStore()

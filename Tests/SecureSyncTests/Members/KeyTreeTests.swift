@@ -5,7 +5,7 @@ import Testing
 
 @testable import SecureSync
 
-/// Who gets which keys through the tree.
+/// Which member gets which keys through the tree.
 struct KeyTreeTests {
     /// The keys that a device's key store has of it.
     private func keys(of device: GroupDevice) async throws -> MemberKeys {
@@ -55,7 +55,7 @@ struct KeyTreeTests {
                 let own = try await device.group.keys()
                 check(own.currentEpoch, equals: state.epoch)
                 _ = try own.currentKey()
-                // All that was written before, too.
+                // Everything that was written before, too.
                 for epoch in 1...state.epoch { _ = try own.key(ofEpoch: epoch) }
                 // Not from memory, but as after a start.
                 let resumed = try SyncGroup(

@@ -104,7 +104,7 @@ struct MembershipStateTests {
         try check(
             refusal { $0.previous = Data(count: 32) }, equals: "it does not follow the one before")
         try check(refusal { $0.group = Data(count: 16) }, equals: "it is of another group")
-        try check(refusal { $0.author = .random() }, equals: "its author is no member")
+        try check(refusal { $0.author = .random() }, equals: "its author is not a member")
     }
 
     @Test func `an entry is signed by its author`() throws {
@@ -146,7 +146,7 @@ struct MembershipStateTests {
         try check(
             chain.refusal(
                 .fork(record, TestChain.own, after: TestChain.position(reader.id)), by: reader),
-            equals: "a reader has no log that a copy could go on from")
+            equals: "a reader has no log that a copy could continue")
         let keys = try reader.renewed().publicKeys
         try check(
             chain.refusal(.update(keys, TestChain.own, asksForKey: false), by: reader) == nil)
@@ -186,7 +186,7 @@ struct MembershipStateTests {
         check(!chain.state.needsRotation)
         try chain.append(try adding(), by: once)
         check(chain.state.needsRotation)
-        try check(chain.refusal(try adding(), by: once), equals: "its author is no member")
+        try check(chain.refusal(try adding(), by: once), equals: "its author is not a member")
         // The next key is not for it.
         var epoch = chain.epoch()
         check(epoch.secret?.wrapped.keys.contains(once.id), equals: false)
@@ -339,7 +339,7 @@ struct MembershipStateTests {
 
         try chain.append(.remove([TestChain.position(phone.id)], epoch), by: laptop)
         try check(
-            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
+            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is not a member")
     }
 
     @Test func `a former member can be removed again, and its log ends elsewhere then`() throws {
@@ -354,7 +354,7 @@ struct MembershipStateTests {
         check(chain.state.lastSnapshots[phone.id], equals: snapshot)
         check(chain.state.departures, equals: 2)
         try check(
-            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is no member")
+            chain.refusal(.rotate(chain.epoch()), by: phone), equals: "its author is not a member")
     }
 
     @Test func `open invitations go with the device that made them`() throws {
@@ -370,7 +370,7 @@ struct MembershipStateTests {
         func joining(_ guest: MemberKeys) throws -> String? {
             try chain.refusal(.add(try TestChain.record(.random()), TestChain.adminsOwn), by: guest)
         }
-        try check(joining(known), equals: "its author is no member")
+        try check(joining(known), equals: "its author is not a member")
         try check(joining(unknown) == nil)
     }
 

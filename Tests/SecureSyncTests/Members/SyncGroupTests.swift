@@ -30,7 +30,7 @@ struct SyncGroupTests {
         _ = try await resumed.keys()
     }
 
-    @Test func `a file without the device's keys is no member`() async throws {
+    @Test func `a file without the device's keys is not a member`() async throws {
         let store = ChainStore()
         let phone = try await GroupDevice.founder(store)
         let (entries, member) = (await phone.group.entries, await phone.member)

@@ -9,7 +9,7 @@ struct HeldBackRowTests {
         CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, name UNIQUE, low, high, CHECK (low <= high))
         """
 
-    /// A file in which `r` has the name `x`, and `p` waits for it; and the birth of `p`.
+    /// A file in which `r` has the name `x`, and `p` waits for it; and the incarnation of `p`.
     private func fileWithHeldBackRow() throws -> (file: CapturedFile, incarnation: Timestamp) {
         let pair = try MergePair(Self.ranges, ["t"])
         try pair.first.run("INSERT INTO t VALUES ('r', 'x', 1, 5)")

@@ -268,7 +268,7 @@ struct MergeTests {
         try check(other.db.strings("SELECT text FROM note"), equals: ["x"])
     }
 
-    @Test func `columns that break a CHECK together park the row, whole`() throws {
+    @Test func `columns that break a CHECK together hold back the row, whole`() throws {
         let pair = try MergePair(
             "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b, CHECK (a <= b))", ["t"])
         try pair.first.run("INSERT INTO t VALUES ('k', 1, 5)")

@@ -8,7 +8,7 @@ import Testing
 struct RestartTests {
     private static let migration = "ALTER TABLE t ADD COLUMN b DEFAULT 7"
 
-    /// `r` has the name `x`, `p` waits for it, and `q`, which was born last, has another one.
+    /// `r` has the name `x`, `p` waits for it, and `q`, which was created last, has another one.
     private func pairWithHeldBackRow() throws -> MergePair {
         let pair = try MergePair()
         try pair.first.run("INSERT INTO folder VALUES ('r', 'x')")

@@ -74,7 +74,7 @@ struct RowStateTests {
             cells: ["a": .init(value: .integer(0), timestamp: timestamp(1))])
     }
 
-    @Test func `what was overwritten knowingly is no conflict`() {
+    @Test func `what was overwritten knowingly is not a conflict`() {
         var state = Self.born
         check(state.merge(Self.edit(1, at: 2, by: 2, knowing: Self.timestamp(1))).isEmpty)
         check(state.merge(Self.edit(2, at: 3, by: 3, knowing: Self.timestamp(2, 2))).isEmpty)

@@ -54,7 +54,7 @@ struct CBORTests {
         check(again.bitPattern, equals: value.bitPattern)
     }
 
-    @Test func `all numbers of 16 bits, and their neighbours, keep their bits`() throws {
+    @Test func `all numbers of 16 bits, and those next to them, keep their bits`() throws {
         for bits in UInt16.min ... .max {
             let form = [0xf9, UInt8(bits >> 8), UInt8(bits & 0xff)]
             guard bits & 0x7c00 != 0x7c00 || bits & 0x3ff == 0 || bits == 0x7e00 else {
@@ -112,7 +112,7 @@ struct CBORTests {
         "1bffffffffffffffff", "1b8000000000000000", "3bffffffffffffffff", "3b8000000000000000",
         "40", "60", "80", "f6",
     ])
-    func `what is no number of 64 bits with a sign is refused`(_ hex: String) {
+    func `anything but a signed number of 64 bits is refused`(_ hex: String) {
         #expect(throws: CBORError.self) { try read(bytes(hex: hex)) { try $0.signed() } }
     }
 
@@ -143,7 +143,7 @@ struct CBORTests {
         for count in items.indices {
             #expect(throws: CBORError.self) { try readAll(Array(items[..<count])) }
         }
-        #expect(throws: CBORError("bytes follow the end")) { try readAll(items + [0]) }
+        #expect(throws: CBORError("bytes follow its end")) { try readAll(items + [0]) }
     }
 
     @Test func `a null, a true and a false are consumed only if they are next`() throws {

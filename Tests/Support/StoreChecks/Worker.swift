@@ -35,7 +35,7 @@ package final class Worker: Sendable {
 
     /// Waits for its end.
     ///
-    /// - Throws: ``Failure`` with what it has said, unless all went well.
+    /// - Throws: ``Failure`` with its output, unless all went well.
     package func finish() async throws {
         let status = try await waited()
         guard status == 0 else { throw failure(status) }

@@ -63,7 +63,7 @@ package final class CuttingProxy: Sendable {
         state.withLock { $0.rest[direction] = count }
     }
 
-    /// Passes nothing on any more, without closing anything.
+    /// Stops passing anything on, without closing anything.
     package func stall() { state.withLock { $0.isStalled = true } }
 
     package func allow() {

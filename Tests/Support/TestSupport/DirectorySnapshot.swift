@@ -6,7 +6,8 @@ package struct DirectorySnapshot: Equatable, CustomStringConvertible {
         package let type: mode_t
         package let mode: mode_t
         package let inode: UInt64
-        /// Seconds and nanoseconds; empty for a directory, where drafts may be created and removed.
+        /// Seconds and nanoseconds; empty for a directory, where temporary files may be created and
+        /// removed.
         package let modified: [Int]
         /// The bytes of a file, or the target of a link.
         package let content: Data

@@ -40,7 +40,7 @@ package enum Marker {
 
     private static func holding(_ patterns: [Data], _ paths: [String]) -> [String] {
         paths.filter { path in
-            // A side file may have been removed in the meantime.
+            // A sidecar file may have been removed in the meantime.
             guard let file = FileManager.default.contents(atPath: path) else { return false }
             return patterns.contains { file.range(of: $0) != nil }
         }

@@ -76,8 +76,7 @@ struct DataVaultDelayTests {
         try check(container.records.read(vault.place)?.tries.last == nil)
     }
 
-    @Test func `a call during the delay is no try, and the right password ends the delays`() throws
-    {
+    @Test func `a call during the delay is not a try; the right password ends the delays`() throws {
         tryWrong(2)
         check(vaultCode { try vault.unlock(password: "wrong password") }, equals: 5)
         for _ in 0..<20 {

@@ -44,7 +44,7 @@ struct DataVaultRekeyTests {
         return String(decoding: try reader.read() ?? Data(), as: UTF8.self)
     }
 
-    @Test func `the old key opens nothing any more, and everything is still there`() throws {
+    @Test func `the old key no longer opens anything, and everything is still there`() throws {
         let old = try key()
         let (value, stream) = (try vault.encrypt(Data("1".utf8)), try sealedStream("one"))
         for _ in 0..<3 {
@@ -61,7 +61,7 @@ struct DataVaultRekeyTests {
         try vault.unlock(password: Self.password)
         try check(vault.decrypt(later), equals: Data("2".utf8))
         try check(opened(laterStream, by: vault), equals: "two")
-        // Who has the old key opens what was encrypted before, and nothing since.
+        // The holder of the old key opens what was encrypted before, and nothing since.
         let thief = try DataEncryptionKey(
             name: "datavault encryption", bytes: old.derivedKey(for: "datavault encryption 1"))
         let place = RowIdentity.text("a")

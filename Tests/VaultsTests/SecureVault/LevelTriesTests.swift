@@ -143,7 +143,7 @@ struct LevelTriesTests {
         }
     }
 
-    @Test func `a password that could not be checked is no try`() throws {
+    @Test func `a password that could not be checked is not a try`() throws {
         defer { folder.remove() }
         try setPassword()
         try withLevels { levels throws in

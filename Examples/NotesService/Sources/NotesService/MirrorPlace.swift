@@ -19,7 +19,7 @@ enum MirrorPlace: Equatable {
     /// How long the stores repeat what fails.
     ///
     /// A request waits for this time, so it is short: a client learns sooner that its note is not
-    /// safe yet. The mirror itself goes on trying.
+    /// safe yet. The mirror itself keeps trying.
     private static let patience = Duration.seconds(5)
 
     /// Returns the store.

@@ -35,7 +35,7 @@ struct NoteDatabase: Sendable {
     ///
     /// A commit is on the disk before the mirror gets it (`synchronous` is `.full`, and writes are
     /// not grouped, which are the defaults). Otherwise a power cut could leave a file that is older
-    /// than what the mirror has, and the service would go on with that.
+    /// than what the mirror has, and the service would continue with that.
     ///
     /// - Parameters:
     ///   - url: The file.

@@ -8,7 +8,7 @@ final class RunningService: Sendable {
     private let output = Mutex("")
     private let (ends, end) = AsyncStream.makeStream(of: Int32.self)
 
-    /// What it has logged.
+    /// Its log so far.
     var log: String { output.withLock { $0 } }
 
     init(_ arguments: [String], credentials: URL) throws {

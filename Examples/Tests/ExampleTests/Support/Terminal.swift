@@ -94,7 +94,7 @@ final class Terminal: @unchecked Sendable {
         return false
     }
 
-    /// Returns text as it stands on the screen, where a carriage return goes back to the beginning
+    /// Returns text as it is on the screen, where a carriage return goes back to the beginning
     /// of its line; without the library's log, which depends on the engine.
     private static func shown(_ text: String) -> String {
         var lines: [[Unicode.Scalar]] = [[]]

@@ -4,8 +4,8 @@ import Testing
 /// What a terminal shows: prompts, what is typed after them, and the answers.
 ///
 /// A line that begins with a prompt is typed; `⟨…⟩` is typed and not shown; a line that begins with
-/// `^C` or `^Z` is that key. The last line tells whether the program goes on: if a later transcript
-/// of the terminal begins in the same way, it does.
+/// `^C` or `^Z` is that key. The last line tells whether the program continues: if a later
+/// transcript of the terminal begins in the same way, it does.
 struct Transcript {
     let lines: [String]
 
@@ -28,17 +28,17 @@ struct Transcript {
     /// The lines without a prompt at the end, which a message of the program may replace.
     private var settled: [String] { endsAtPrompt ? lines.dropLast() : lines }
 
-    /// Returns whether this transcript goes on where another one of the same terminal has ended.
+    /// Returns whether this transcript continues where another one of the same terminal ended.
     func continues(_ earlier: Transcript) -> Bool {
         lines.count > earlier.settled.count && lines.starts(with: earlier.settled)
     }
 
-    /// Types what is typed, and compares all that is shown.
+    /// Types what is typed, and compares everything that is shown.
     ///
     /// - Parameters:
     ///   - terminal: A shell at its prompt, or the one in which `earlier` has run.
     ///   - earlier: The part that has run already.
-    ///   - isLeftRunning: Whether the program goes on after the last line.
+    ///   - isLeftRunning: Whether the program continues after the last line.
     /// - Throws: `CancellationError` if the terminal shows something else, which is an issue.
     func run(
         in terminal: Terminal, after earlier: Transcript? = nil, isLeftRunning: Bool = false

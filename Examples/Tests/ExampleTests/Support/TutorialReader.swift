@@ -7,7 +7,7 @@ final class TutorialReader {
     private var folder: URL
     private var program: StepProgram
     private var terminals: [String: Terminal] = [:]
-    /// What runs in a terminal and goes on in a later step.
+    /// What runs in a terminal and continues in a later step.
     private var open: [String: Transcript] = [:]
     /// The last transcript that needs nothing but the files before it, and these files.
     private var last: (transcript: Transcript, files: URL)?

@@ -51,8 +51,8 @@ extension SecureDatabasePool {
         }
     }
 
-    /// Runs `block` with the writer when its turn comes, and then waits until all that it may have
-    /// seen is on the disk.
+    /// Runs `block` with the writer when its turn comes, and then waits until everything that it
+    /// may have seen is on the disk.
     private func writeInTurn<T>(
         groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

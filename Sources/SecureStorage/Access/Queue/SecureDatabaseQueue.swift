@@ -137,7 +137,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
         }
     }
 
-    /// Runs `block` in its turn, and then waits until all that it may have seen is on the disk.
+    /// Runs `block` in its turn, then waits until every commit it may have seen is on the disk.
     private func performInTurn<T>(
         groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -10,9 +10,9 @@ struct Sync: ParsableCommand {
         commandName: "sync",
         abstract: "Keep tables equal on several devices and servers.",
         discussion: """
-            Each has its own file and writes it at once. What it has written reaches the others through a store that \
+            Each has its own file and writes it at once. Its changes reach the others through a store that \
             sees only ciphertext: \(MirrorStoreOptions.addresses). "status" and "conflicts" need neither the store nor \
-            the device's keys, which are in a directory that only you can access, --device-keys, and are no part of the \
+            the device's keys, which are in a directory that only you can access, --device-keys, and are not part of the \
             file's backups.
 
             EXAMPLES

@@ -10,7 +10,7 @@ struct SyncMembersVerb: SyncVerb {
         abstract: "List the members of the group.",
         discussion: """
             Also invitations that were not used yet. "came from" is the member that has invited it, or, with "copy of", \
-            whose file has gone on as it. "last heard" is the time of a member's last batch that was applied \
+            whose file now continues as this one. "last heard" is the time of a member's last batch that was applied \
             here, by its own clock; "old key" means that it was written with an older key than the group's, more than a \
             day after the change: the store may hide that from it. The security code is the same on devices that have \
             read the same members. Compare it after a device has joined with an old code.
@@ -92,8 +92,8 @@ struct SyncRemove: SyncVerb {
         commandName: "remove",
         abstract: "Remove a member, and give the others a new key.",
         discussion: """
-            It reads nothing that is written from now on, and nothing that it writes counts. What it has read, it keeps: \
-            revoke its access to the store as well. Members that its file has gone on as, since it was copied or restored \
+            It reads nothing that is written from now on, and nothing that it writes counts. It keeps what it read before: \
+            revoke its access to the store as well. Members that its file continued as, since it was copied or restored \
             from a backup, go with it, unless they are kept. Invitations are removed in the same way, \
             and former members again by their id.
 

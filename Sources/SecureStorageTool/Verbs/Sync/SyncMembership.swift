@@ -208,6 +208,6 @@ struct SyncReset: SyncVerb {
     func run() throws {
         let engine = try engine()
         try waiting { [force] in try await engine.reset(force: force) }
-        try acknowledge("the group has begun anew")
+        try acknowledge("the group was reset")
     }
 }

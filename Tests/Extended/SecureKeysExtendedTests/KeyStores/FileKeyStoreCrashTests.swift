@@ -69,7 +69,7 @@ struct FileKeyStoreCrashTests {
         try check(folder.fileNames(), equals: [])
     }
 
-    @Test func `a full disk leaves the old secret and no draft`() async throws {
+    @Test func `a full disk leaves the old secret and no temporary file`() async throws {
         let store = try folder.store()
         try store.store(.uniform(1), forName: "k")
         await #expect(processExitsWith: .success) { [path = folder.path as String] in

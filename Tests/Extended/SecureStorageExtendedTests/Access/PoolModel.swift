@@ -39,7 +39,7 @@ struct PoolModel: Hashable {
 
     init(readerLimit: Int = 1) { state = PoolState(readerLimit: readerLimit) }
 
-    /// Returns the worlds that one step of one thread leads to; none if all threads are done or
+    /// Returns the states that one step of one thread leads to; none if all threads are done or
     /// blocked.
     func next() -> [PoolModel] {
         threads.indices.flatMap { steps(of: $0) }
@@ -62,9 +62,9 @@ struct PoolModel: Hashable {
     }
 
     private func with(_ change: (inout PoolModel) -> Void) -> PoolModel {
-        var world = self
-        change(&world)
-        return world
+        var model = self
+        change(&model)
+        return model
     }
 
     private mutating func takeDuty(_ index: Int) {
@@ -202,15 +202,15 @@ struct PoolModel: Hashable {
                 }
             ]
         case 1:
-            var world = self
-            switch world.state.takeWriter() {
+            var model = self
+            switch model.state.takeWriter() {
             case .waits: return []
             case .admitted:
-                world.threads[index].step += 1
-                world.threads[index].hasWriter = true
-            case .closed, .suspended: world.threads[index].step = first + 4
+                model.threads[index].step += 1
+                model.threads[index].hasWriter = true
+            case .closed, .suspended: model.threads[index].step = first + 4
             }
-            return [world]
+            return [model]
         case 2:
             // A block that runs a statement, unless statements are refused, and a block that runs
             // none.
@@ -285,15 +285,15 @@ struct PoolModel: Hashable {
     private func opening(_ index: Int) -> [PoolModel] {
         switch threads[index].step {
         case 0:
-            var world = self
-            switch world.state.beginOpening() {
+            var model = self
+            switch model.state.beginOpening() {
             case .waits: return []
-            case .closed, .suspended: world.threads[index].isDone = true
+            case .closed, .suspended: model.threads[index].isDone = true
             case .admitted:
-                world.threads[index].step = 1
-                world.threads[index].hasWriter = true
+                model.threads[index].step = 1
+                model.threads[index].hasWriter = true
             }
-            return [world]
+            return [model]
         case 1:
             return [true, false].map { succeeds in
                 with {
@@ -453,7 +453,7 @@ extension PoolModel {
         return nil
     }
 
-    /// The problem with a world in which no thread can take a step; nil if there is none.
+    /// The problem with a model in which no thread can take a step; nil if there is none.
     var finalProblem: String? {
         let waiting = threads.filter { !$0.isDone }.map { "\($0.call) at step \($0.step)" }
         guard waiting.isEmpty else {

@@ -15,46 +15,46 @@ struct PoolStateTests {
     func `no order lets two threads use the writer, a read overlap a re-key, or a thread hang`(
         _ beginning: String
     ) {
-        var worlds = 0
+        var states = 0
         let longest = max(Self.threadCount, 2)
         for calls in Self.groups(of: longest, from: PoolModel.Call.allCases) {
-            worlds += Self.explore(calls, from: beginning)
+            states += Self.explore(calls, from: beginning)
         }
-        print("\(worlds) states of \(longest) calls, \(beginning)")
-        check(worlds > 500)
+        print("\(states) states of \(longest) calls, \(beginning)")
+        check(states > 500)
     }
 
     @Test func `the same holds for three threads that block each other`() {
         let calls: [PoolModel.Call] = [.read, .rekey, .close, .suspend, .resume]
-        var worlds = 0
-        for calls in Self.groups(of: 3, from: calls) { worlds += Self.explore(calls, from: "open") }
-        check(worlds > 1000)
+        var states = 0
+        for calls in Self.groups(of: 3, from: calls) { states += Self.explore(calls, from: "open") }
+        check(states > 1000)
     }
 
     @Test func `the model notices a pool that stays blocked`() {
-        var world = Self.world("open")
-        check(world.finalProblem == nil)
+        var model = Self.model("open")
+        check(model.finalProblem == nil)
         // A change of key that never reports its end.
-        world.state.beginRekey()
-        check(world.finalProblem != nil)
+        model.state.beginRekey()
+        check(model.finalProblem != nil)
     }
 
-    private static func world(_ beginning: String) -> PoolModel {
-        var world = PoolModel()
-        guard beginning != "closed" else { return world }
-        _ = world.state.beginOpening()
-        world.state.endOpening(isOpen: true)
-        world.isWriterOpen = true
+    private static func model(_ beginning: String) -> PoolModel {
+        var model = PoolModel()
+        guard beginning != "closed" else { return model }
+        _ = model.state.beginOpening()
+        model.state.endOpening(isOpen: true)
+        model.isWriterOpen = true
         guard beginning != "open" else {
             // An idle reader.
-            world.idleCount = 1
-            return world
+            model.idleCount = 1
+            return model
         }
-        _ = world.state.announceSuspension(keepingReads: beginning != "suspended")
-        _ = world.state.takeDuty()
-        world.state.endLeaving()
-        world.isWriterOpen = false
-        return world
+        _ = model.state.announceSuspension(keepingReads: beginning != "suspended")
+        _ = model.state.takeDuty()
+        model.state.endLeaving()
+        model.isWriterOpen = false
+        return model
     }
 
     /// Returns all combinations of `count` calls, in which calls may repeat.
@@ -67,21 +67,21 @@ struct PoolStateTests {
         }
     }
 
-    /// Explores everything that can happen and returns the number of distinct worlds.
+    /// Explores everything that can happen and returns the number of distinct states.
     private static func explore(_ calls: [PoolModel.Call], from beginning: String) -> Int {
-        var start = world(beginning)
+        var start = model(beginning)
         start.threads = calls.map { PoolModel.Thread(call: $0) }
         var known: Set<PoolModel> = [start]
         var open = [start]
-        while let world = open.popLast() {
-            let next = world.next()
-            let problem = world.problem ?? (next.isEmpty ? world.finalProblem : nil)
+        while let model = open.popLast() {
+            let next = model.next()
+            let problem = model.problem ?? (next.isEmpty ? model.finalProblem : nil)
             if let problem {
                 let names = calls.map(\.rawValue).joined(separator: ", ")
-                Issue.record("\(names), \(beginning): \(problem)\n\(world)")
+                Issue.record("\(names), \(beginning): \(problem)\n\(model)")
                 return known.count
             }
-            for world in next where known.insert(world).inserted { open.append(world) }
+            for model in next where known.insert(model).inserted { open.append(model) }
         }
         return known.count
     }

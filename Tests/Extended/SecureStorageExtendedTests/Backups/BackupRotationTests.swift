@@ -112,7 +112,7 @@ struct BackupRotationTests {
         }
     }
 
-    @Test func `when no copy is verified any more, the last one that was stays`() {
+    @Test func `when no copy is verified any longer, the last one that was stays`() {
         let verified = Self.backup(1e9)
         let others = (1...100).map { Self.backup(1e9 + Double($0) * 604_800, isVerified: false) }
         let rotation = Self.rotation(1, 1, 1)

@@ -276,7 +276,7 @@ struct DocumentedSnippets {
         try queue.inTransaction { db in
             try db.executeStatements("CREATE TABLE note (id INTEGER PRIMARY KEY, text, at)")
             try db.executeUpdate("INSERT INTO note (text, at) VALUES (?, ?)", "milk", Date())
-            return false  // true rolls back; so does an error, which goes on to the caller
+            return false  // true rolls back; so does an error, which is passed on to the caller
         }
         let notes = try queue.inDatabase { db in
             try db.fetchAll(Note.self, "SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])

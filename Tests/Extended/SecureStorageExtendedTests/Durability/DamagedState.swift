@@ -81,7 +81,7 @@ struct DamagedState: Codable, Sendable {
         try db.strings(rows).compactMap { $0 }
     }
 
-    /// Makes a file without side files, with or without a plaintext header.
+    /// Makes a file without sidecar files, with or without a plaintext header.
     static func atRest(hasPlaintextHeader: Bool = false) throws -> DamagedState {
         let database = try TemporaryDatabase()
         let db = SecureDatabaseStore(

@@ -140,7 +140,7 @@ struct PowerLossTests {
             // Otherwise nothing was grouped.
             check(syncs < 8 * 12)
             // Several commits may be on their way to the disk, so a later one may be whole where an
-            // earlier one is not. That is no damage.
+            // earlier one is not. That is not damage.
             let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
                 let db = campaign.store(directory + "/test.db")
                 try db.open(with: PowerCut.oldKey)

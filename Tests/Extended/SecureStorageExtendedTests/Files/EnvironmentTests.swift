@@ -94,7 +94,7 @@ struct EnvironmentTests {
                 let ballast = Ballast(directory: disk)
                 try ballast.fill()
 
-                // In WAL mode the side files may not fit; then `open` reports that.
+                // In WAL mode the sidecar files may not fit; then `open` reports that.
                 if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
                     check(error.kind, equals: .openFailed)
                     try ballast.remove()

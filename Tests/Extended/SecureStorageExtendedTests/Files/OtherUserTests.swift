@@ -199,7 +199,7 @@ import TestSupport
         }
 
         @Test(arguments: [0o755, 0o777] as [mode_t])
-        func `after a crash a reader sees all that was committed, or gets an error`(
+        func `after a crash a reader sees every commit, or gets an error`(
             _ directory: mode_t
         ) async throws {
             try makeFile(.wal, permissions: 0o644)
@@ -284,12 +284,12 @@ import TestSupport
             let lock = try require(names.first { $0.hasSuffix(".lock") })
             await removeAsNobody(mentioning: [lock, "another user", "cannot remove"], code: 14)
             try check(database.fileNames(), equals: names)
-            // The owner may remove it, since no process is creating it any more.
+            // The owner may remove it, since no process is creating it now.
             try check(SecureDatabaseStore.remove(at: database.url))
             try check(database.fileNames(), equals: [])
         }
 
-        @Test func `a draft that another user may not remove is an error, not a removal`()
+        @Test func `a temporary file that another user may not remove is an error, not a removal`()
             async throws
         {
             let names = try await makeRemains(0o1777, keepsLock: false)
@@ -298,7 +298,7 @@ import TestSupport
             try check(database.fileNames(), equals: names)
         }
 
-        @Test func `a draft that another user may remove is removed`() async throws {
+        @Test func `a temporary file that another user may remove is removed`() async throws {
             _ = try await makeRemains(0o777, keepsLock: false)
             await removeAsNobody(true)
             try check(database.fileNames(), equals: [])

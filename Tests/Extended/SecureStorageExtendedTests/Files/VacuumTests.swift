@@ -236,7 +236,7 @@ struct VacuumTests {
         check(database.mode(of: "copy.db"), equals: 0o600)
     }
 
-    @Test func `a target that is open, has side files or is the original is not replaced`() throws {
+    @Test func `a target that is open, has sidecars or is the original is not replaced`() throws {
         let db = try database.openStore()
         try fill(db)
         check(

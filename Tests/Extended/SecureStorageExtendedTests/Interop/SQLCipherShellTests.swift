@@ -205,7 +205,7 @@ struct SQLCipherShellTests {
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
 
         try db.changeEncryptionKey(with: newRawKey)
-        // Also while the store is open: nothing is under the old key any more.
+        // Also while the store is open: nothing is under the old key now.
         try check(shellOpens("x'\(newRawKey.hex)'"))
         try check(!shellOpens("first"))
         db.close()

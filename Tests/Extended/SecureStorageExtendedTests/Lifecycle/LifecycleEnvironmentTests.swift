@@ -62,7 +62,7 @@ struct LifecycleEnvironmentTests {
                     key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
                 while true { pause() }
             }
-            // Reading a file in WAL mode may leave empty side files.
+            // Reading a file in WAL mode may leave empty sidecar files.
             try check(
                 DirectorySnapshot(of: database.directory).entries["test.db"],
                 equals: source.entries["test.db"])

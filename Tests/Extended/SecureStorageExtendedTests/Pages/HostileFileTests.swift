@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 @testable import SecureStorageTests
 
-/// Files and side files that were forged without the key cost neither time nor memory.
+/// Files and sidecar files that were forged without the key cost neither time nor memory.
 struct HostileFileTests {
     let database: TemporaryDatabase
 

@@ -18,9 +18,9 @@ import TestSupport
         try await Storm.apart {
             let names = ["suspend", "close", "rekey", "resume", "read", "write"]
             for (one, other) in Storm.pairs(of: names) {
-                let world = try StormedPool(storm: one)
-                guard try world.blow(one, other, rounds: Storm.rounds * 4) else { return }
-                try Storm.within("the end of \(one) beside \(other)") { try world.end() }
+                let stormed = try StormedPool(storm: one)
+                guard try stormed.blow(one, other, rounds: Storm.rounds * 4) else { return }
+                try Storm.within("the end of \(one) beside \(other)") { try stormed.end() }
             }
         }
     }
@@ -32,7 +32,7 @@ import TestSupport
 }
 
 /// A pool under a storm, and the known contents of its file.
-private final class StormedPool: StormedWorld {
+private final class StormedPool: StormedDatabase {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool
     private let stored = Shared(0)

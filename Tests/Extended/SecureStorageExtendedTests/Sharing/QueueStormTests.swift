@@ -19,7 +19,7 @@ import TestSupport
 }
 
 /// A queue under a storm, and the known contents of its file.
-private final class StormedQueue: StormedWorld {
+private final class StormedQueue: StormedDatabase {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
     private let stored = Shared(0)

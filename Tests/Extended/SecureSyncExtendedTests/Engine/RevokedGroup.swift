@@ -5,20 +5,20 @@ import TestSupport
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Three devices of a group, of which one is to be removed.
 struct RevokedGroup {
-    let objects = WorldObjects()
-    let anna: WorldDevice
-    let cleo: WorldDevice
-    let ruth: WorldDevice
+    let objects = SimulatedObjects()
+    let anna: SimulatedDevice
+    let cleo: SimulatedDevice
+    let ruth: SimulatedDevice
 
     /// With `keepsObjects`, batches in a snapshot stay in the store for a week.
     init(keepsObjects: Bool = false) async throws {
-        var policy = WorldDevice.policy
+        var policy = SimulatedDevice.policy
         if keepsObjects { policy.retention = SnapshotPolicy().retention }
-        let devices = try await WorldDevice.group(
+        let devices = try await SimulatedDevice.group(
             ["anna", "cleo", "ruth"], in: objects, policy: policy)
         (anna, cleo, ruth) = (devices[0], devices[1], devices[2])
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
@@ -31,25 +31,25 @@ protocol InRevokedGroup {
 }
 
 extension InRevokedGroup {
-    var objects: WorldObjects { group.objects }
-    var anna: WorldDevice { group.anna }
-    var cleo: WorldDevice { group.cleo }
-    var ruth: WorldDevice { group.ruth }
+    var objects: SimulatedObjects { group.objects }
+    var anna: SimulatedDevice { group.anna }
+    var cleo: SimulatedDevice { group.cleo }
+    var ruth: SimulatedDevice { group.ruth }
 
-    func settle(_ devices: [WorldDevice]) async throws {
+    func settle(_ devices: [SimulatedDevice]) async throws {
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
     }
 
-    func write(_ key: String, by device: WorldDevice) async throws {
+    func write(_ key: String, by device: SimulatedDevice) async throws {
         try await device.write("INSERT INTO parent VALUES ('\(key)', '\(device.name)', NULL)")
     }
 
-    func parents(_ device: WorldDevice) throws -> [String?] {
+    func parents(_ device: SimulatedDevice) throws -> [String?] {
         try device.queue.read { try $0.strings("SELECT id FROM parent ORDER BY id") }
     }
 
     /// The group as a device knows it now.
-    func keys(of device: WorldDevice) async throws -> GroupKeys {
+    func keys(of device: SimulatedDevice) async throws -> GroupKeys {
         let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
         return try await SyncGroup(
             resuming: chain.compactMap { objects.read($0) },
@@ -118,7 +118,7 @@ extension InRevokedGroup {
     }
 
     /// Creates the next entry of the chain.
-    func append(_ action: ChainEntry.Action, by device: WorldDevice) async throws {
+    func append(_ action: ChainEntry.Action, by device: SimulatedDevice) async throws {
         let id = try await AdversaryGroup.id(of: device)
         let chain = objects.names.filter { $0.dropFirst(32).hasPrefix("/m/") }
         var state = MembershipState()

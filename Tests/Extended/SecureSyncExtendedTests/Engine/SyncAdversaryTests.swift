@@ -4,7 +4,7 @@ import SecureSync
 import Testing
 import TestSupport
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// A store that lies: it shows objects that nobody has made so, or not all that there are.
@@ -90,7 +90,7 @@ struct SyncAdversaryTests {
         // Shorter ones are in some ciphertext by chance.
         let words =
             (["canary", "device-", "after"]
-            + WorldDevice.columns.flatMap { [$0.key] + $0.value }).filter { $0.count >= 5 }
+            + SimulatedDevice.columns.flatMap { [$0.key] + $0.value }).filter { $0.count >= 5 }
         check(Set(words).isSuperset(of: ["parent", "child", "setting", "token", "place"]))
         let rows = Data(try group.anna.rows().joined().utf8)
         check(rows.range(of: Data("canary".utf8)) != nil)

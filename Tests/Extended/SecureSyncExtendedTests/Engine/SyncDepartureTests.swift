@@ -7,7 +7,7 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// What counts once a member is gone, whatever it has replaced or hidden before, or has said when
 /// it left.
@@ -22,7 +22,7 @@ struct SyncDepartureTests: InRevokedGroup {
     }
 
     private func checkEqual(
-        _ devices: [WorldDevice], _ expected: [String], line: Int = #line
+        _ devices: [SimulatedDevice], _ expected: [String], line: Int = #line
     ) async throws {
         try await settle(devices)
         for device in devices {
@@ -34,7 +34,7 @@ struct SyncDepartureTests: InRevokedGroup {
     }
 
     /// The name of the snapshot that a device has adopted.
-    private func adoptedSnapshot(of device: WorldDevice) throws -> String? {
+    private func adoptedSnapshot(of device: SimulatedDevice) throws -> String? {
         try device.queue.read { db in
             let journal = SyncJournal(db)
             return try journal.place().flatMap { place in
@@ -50,7 +50,7 @@ struct SyncDepartureTests: InRevokedGroup {
     // MARK: - Replaced batches
 
     @Test(arguments: [1, 2])
-    func `who has applied another batch than the one that counts starts over`(_ count: Int)
+    func `a member that applied another batch than the one that counts starts over`(_ count: Int)
         async throws
     {
         let keys = try await keys(of: ruth)
@@ -122,13 +122,13 @@ struct SyncDepartureTests: InRevokedGroup {
         objects.set(newest, nil)
         try await anna.engine.remove(member("ruth"))
         try await settle([anna, cleo])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(anna)
         try await checkEqual([anna, cleo, guest], ["first"])
     }
 
     @Test func `of two removals at once, both name a snapshot that counts`() async throws {
-        let dora = try WorldDevice("dora", objects)
+        let dora = try SimulatedDevice("dora", objects)
         try await dora.join(anna)
         try await settle([anna, cleo, dora])
         let (ruthRecord, doraRecord) = (try await member("ruth"), try await member("dora"))
@@ -137,7 +137,7 @@ struct SyncDepartureTests: InRevokedGroup {
         let engine = self.cleo.engine
         for number in 0..<5 { try await write("by cleo \(number)", by: self.cleo) }
         anna.store.watchCreations(
-            WorldStore.Watcher(before: { name in
+            SimulatedStore.Watcher(before: { name in
                 guard name.contains("/m/"),
                     !done.withLock({ done in
                         defer { done = true }
@@ -153,7 +153,7 @@ struct SyncDepartureTests: InRevokedGroup {
             }))
         try await anna.engine.remove(ruthRecord)
         check(done.withLock { $0 })
-        let guest = try WorldDevice("eve", objects)
+        let guest = try SimulatedDevice("eve", objects)
         try await guest.join(anna)
         try await checkEqual(
             [anna, self.cleo, guest], (0..<12).map { "by cleo \($0)" }.sorted())
@@ -170,11 +170,11 @@ struct SyncDepartureTests: InRevokedGroup {
             $0.rows.name = Data(count: 16)
         }
         anna.store.show([name: nil])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.engine.join(
             try await anna.engine.invite(.once, role: .admin), deviceName: "dora", localRows: .keep)
         guest.store.watchCreations(
-            WorldStore.Watcher(before: { name in
+            SimulatedStore.Watcher(before: { name in
                 guard !name.contains("/s/") else {
                     throw StoreError.failed(code: "later", message: "", isTransient: true)
                 }
@@ -184,7 +184,7 @@ struct SyncDepartureTests: InRevokedGroup {
         try check(!parents(guest).contains("0"))
         try await anna.engine.remove(member("ruth"))
         anna.store.show([:])
-        guest.store.watchCreations(WorldStore.Watcher())
+        guest.store.watchCreations(SimulatedStore.Watcher())
         try await checkEqual([anna, cleo, guest], (0..<8).map { "\($0)" })
     }
 
@@ -260,9 +260,9 @@ struct SyncDepartureTests: InRevokedGroup {
     {
         let group = try await RevokedGroup()
         let (objects, anna, cleo) = (group.objects, group.anna, group.cleo)
-        try await WorldDevice.writeSnapshots(anna)
+        try await SimulatedDevice.writeSnapshots(anna)
         let before = objects.all
-        try await WorldDevice.writeSnapshots(anna)
+        try await SimulatedDevice.writeSnapshots(anna)
         let ruth = try await require(anna.engine.members().first { $0.name == "ruth" })
         try await anna.engine.remove(ruth)
         let named = try require(objects.names.last { $0.dropFirst(32).hasPrefix("/s/") })
@@ -302,7 +302,7 @@ struct SyncDepartureTests: InRevokedGroup {
         _ = try await anna.engine.invite(.once, expires: Date(timeIntervalSinceNow: 1))
         try await cleo.engine.syncOnce()
         // Anna's snapshot and the batches after it are gone when she comes back.
-        try await WorldDevice.writeSnapshots(cleo)
+        try await SimulatedDevice.writeSnapshots(cleo)
         try await Task.sleep(for: .seconds(1))
         for _ in 0..<3 {
             for device in [anna, cleo] {
@@ -323,7 +323,7 @@ struct SyncDepartureTests: InRevokedGroup {
         objects.set(gap, nil)
         try await write("by cleo", by: cleo)
         try await checkEqual([anna, cleo], ["by cleo", "first"])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(cleo)
         try await checkEqual([anna, cleo, guest], ["by cleo", "first"])
     }
@@ -355,7 +355,7 @@ struct SyncDepartureTests: InRevokedGroup {
     {
         try await write("first", by: ruth)
         try await settle([ruth, anna, cleo])
-        try await WorldDevice.writeSnapshots(anna, cleo)
+        try await SimulatedDevice.writeSnapshots(anna, cleo)
         try await settle([ruth, anna, cleo])
         let end = try await last(of: keys(of: ruth)).batch
         let id = try await AdversaryGroup.id(of: ruth)
@@ -382,7 +382,7 @@ struct SyncDepartureTests: InRevokedGroup {
         try await anna.engine.remove(member("ruth"))
         try await write("by anna", by: anna)
         try await checkEqual([anna, cleo], ["by anna", "first"])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(cleo)
         try await checkEqual([anna, cleo, guest], ["by anna", "first"])
     }
@@ -390,11 +390,11 @@ struct SyncDepartureTests: InRevokedGroup {
     @Test func `a removal that names a batch that follows none of the group's is made again`()
         async throws
     {
-        let dora = try WorldDevice("dora", objects)
+        let dora = try SimulatedDevice("dora", objects)
         try await dora.join(anna)
         try await write("by dora", by: dora)
         try await settle([dora, anna, cleo, ruth])
-        try await WorldDevice.writeSnapshots(anna, cleo)
+        try await SimulatedDevice.writeSnapshots(anna, cleo)
         try await settle([dora, anna, cleo, ruth])
         // Dora's next batch follows another one than the snapshots have, and Ruth names it.
         let keys = try await keys(of: dora)
@@ -425,7 +425,7 @@ struct SyncDepartureTests: InRevokedGroup {
     @Test func `a removal that comes while a member starts over counts for where it leaves`()
         async throws
     {
-        let dora = try WorldDevice("dora", objects)
+        let dora = try SimulatedDevice("dora", objects)
         try await dora.join(anna)
         try await settle([anna, cleo, ruth, dora])
         let doraRecord = try await member("dora")
@@ -455,7 +455,7 @@ struct SyncDepartureTests: InRevokedGroup {
         cleo.store.show([:])
         let (engine, entries) = (anna.engine, Locked(0))
         cleo.store.watchCreations(
-            WorldStore.Watcher(before: { name in
+            SimulatedStore.Watcher(before: { name in
                 guard name.contains("/m/") else { return }
                 let count = entries.withLock { entries in
                     entries += 1

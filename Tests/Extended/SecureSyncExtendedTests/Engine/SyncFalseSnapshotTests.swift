@@ -6,7 +6,7 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Snapshots that a member makes, or a removed one, and that say what is not so.
 struct SyncFalseSnapshotTests: InRevokedGroup {
@@ -81,21 +81,21 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         for device in [cleo, anna] {
             do {
                 try await device.engine.syncOnce()
-                // What is no manifest is invalid, and whose log it names may take itself for a
-                // copy.
+                // Anything but a manifest is invalid, and the member whose log it names may take
+                // itself for a copy.
                 check(kind == .lowerPositions || kind == .higherPositions, "\(kind)")
             } catch SyncError.damaged(name, _) {
             } catch SyncError.withheld(.member, _) {}
         }
-        // The logs go on.
+        // The logs continue.
         try check(parents(anna).contains("after"))
         let stablePoint = try anna.hasStablePoint()
         _ = try await removeRuth()
         try await settle([anna, cleo])
         try check(anna.hasStablePoint(), equals: stablePoint)
-        try await WorldDevice.writeSnapshots(anna, cleo)
+        try await SimulatedDevice.writeSnapshots(anna, cleo)
         try await settle([anna, cleo])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(cleo)
         for device in [cleo, guest] { try check(device.rows(), equals: anna.rows()) }
     }
@@ -111,7 +111,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
             rows: .init(name: Data(name), epoch: keys.currentEpoch, parts: []),
             key: try keys.key(ofEpoch: keys.currentEpoch), time: 1, schema: 0
         ) { parts.append($0) }
-        let capture = Capture(WorldDevice.tables(.first))
+        let capture = Capture(SimulatedDevice.tables(.first))
         var all = try await ruth.queue.read { db in
             var all: [RowChange] = []
             try capture.eachRow(in: db) { all.append($0) }
@@ -160,7 +160,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         _ = try await removeRuth()
         try await anna.engine.reset()
         try await settle([anna, cleo])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(cleo)
         for device in [cleo, guest] {
             try check(device.rows(), equals: anna.rows())
@@ -179,7 +179,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
         let genuine = try require(objects.read(name))
         let header = try BatchHeader(reading: genuine, .snapshot)
         objects.set(name, try forgedSnapshot(header.number, keys, after: header.previous))
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.engine.join(
             try await anna.engine.invite(.once, role: .admin), deviceName: "dora", localRows: .keep)
         await #expect(throws: SyncError.self) { try await guest.engine.syncOnce() }
@@ -204,7 +204,7 @@ struct SyncFalseSnapshotTests: InRevokedGroup {
                     header.number + 1, keys, after: Data(SHA256.hash(data: newest)))))
         try await write("by anna", by: anna)
         try await settle([anna, cleo])
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(cleo)
         for device in [anna, cleo, guest] { try check(parents(device), equals: ["by anna"]) }
     }

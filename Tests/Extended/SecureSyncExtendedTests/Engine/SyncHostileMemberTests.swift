@@ -4,21 +4,21 @@ import SecureSync
 import Testing
 import TestSupport
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// A member that has all keys, and signs what the library would never write.
 struct SyncHostileMemberTests {
     private let group: AdversaryGroup
-    private let objects: WorldObjects
-    private let anna: WorldDevice
-    private let cleo: WorldDevice
+    private let objects: SimulatedObjects
+    private let anna: SimulatedDevice
+    private let cleo: SimulatedDevice
 
     init() async throws {
         group = try await AdversaryGroup.shared
-        objects = WorldObjects(group.objects.all)
-        anna = try WorldDevice(copyOf: group.anna, group.anna.name, in: objects)
-        cleo = try WorldDevice(copyOf: group.cleo, group.cleo.name, in: objects)
+        objects = SimulatedObjects(group.objects.all)
+        anna = try SimulatedDevice(copyOf: group.anna, group.anna.name, in: objects)
+        cleo = try SimulatedDevice(copyOf: group.cleo, group.cleo.name, in: objects)
     }
 
     /// Creates the next batch of Ben's log.
@@ -78,7 +78,7 @@ struct SyncHostileMemberTests {
             return
         }
         try check(anna.rows(), equals: before)
-        // Logs of others go on.
+        // Logs of others continue.
         try await cleo.queue.write {
             try $0.executeStatements("INSERT INTO parent VALUES ('cleo', 'cleo', NULL)")
         }
@@ -136,7 +136,7 @@ struct SyncHostileMemberTests {
         for device in [anna, cleo] { try await device.engine.syncOnce() }
     }
 
-    @Test func `a row in another member's name, or older than its log has promised, is damaged`()
+    @Test func `a row in another member's name, or older than its log's lower bound, is damaged`()
         async throws
     {
         let before = try anna.rows()

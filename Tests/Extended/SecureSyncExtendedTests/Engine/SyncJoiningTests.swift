@@ -5,18 +5,18 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// What a device that joins has and brings, and what happens while its log begins.
 struct SyncJoiningTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     @Test func `a device that joins contributes the rows that the group lacks`() async throws {
-        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
+        let phone = try await SimulatedDevice.group(["d0"], in: objects)[0]
         try await phone.write("INSERT INTO parent VALUES ('a', 'group', NULL)")
-        try await WorldDevice.writeSnapshots(phone)
-        let laptop = try WorldDevice("d1", objects)
+        try await SimulatedDevice.writeSnapshots(phone)
+        let laptop = try SimulatedDevice("d1", objects)
         try await laptop.write(
             """
             INSERT INTO parent VALUES ('a', 'own', NULL), ('b', 'own', NULL);
@@ -37,20 +37,20 @@ struct SyncJoiningTests {
     }
 
     @Test func `a device that joins and discards has the group's rows only`() async throws {
-        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
+        let phone = try await SimulatedDevice.group(["d0"], in: objects)[0]
         try await phone.write("INSERT INTO parent VALUES ('a', 'group', NULL)")
         try await phone.engine.syncOnce()
-        let laptop = try WorldDevice("d1", objects)
+        let laptop = try SimulatedDevice("d1", objects)
         try await laptop.write("INSERT INTO parent VALUES ('b', 'own', NULL)")
         try await laptop.join(phone, .discard)
         try check(laptop.rows(), equals: phone.rows())
     }
 
     @Test func `what a file had before it joined is listed without a time`() async throws {
-        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
+        let phone = try await SimulatedDevice.group(["d0"], in: objects)[0]
         try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'group')")
         try await phone.engine.syncOnce()
-        let laptop = try WorldDevice("d1", objects)
+        let laptop = try SimulatedDevice("d1", objects)
         try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'own')")
         try await laptop.join(phone, .keep)
         let conflicts = try laptop.engine.conflicts()
@@ -62,9 +62,9 @@ struct SyncJoiningTests {
     func `what is written while a device's log begins is sent, and held back everywhere alike`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
-        try await WorldDevice.writeSnapshots(phone, laptop)
+        try await SimulatedDevice.writeSnapshots(phone, laptop)
         try await phone.write("INSERT INTO parent VALUES ('r', 1, 'x')")
         try await Task.sleep(for: .milliseconds(5))
         try await laptop.write("INSERT INTO parent VALUES ('p', 1, 'x')")
@@ -73,7 +73,7 @@ struct SyncJoiningTests {
         try await phone.write("INSERT INTO parent VALUES ('q', 1, 'w')")
         try await phone.engine.syncOnce()
 
-        let tablet = try WorldDevice("d2", objects)
+        let tablet = try SimulatedDevice("d2", objects)
         let queue = tablet.queue
         tablet.store.watchCreations(
             .init(after: { name in
@@ -98,8 +98,10 @@ struct SyncJoiningTests {
     }
 
     @Test func `of two devices that join at once, both are in the group`() async throws {
-        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
-        let (first, second) = (try WorldDevice("d1", objects), try WorldDevice("d2", objects))
+        let phone = try await SimulatedDevice.group(["d0"], in: objects)[0]
+        let (first, second) = (
+            try SimulatedDevice("d1", objects), try SimulatedDevice("d2", objects)
+        )
         let codes = [
             try await phone.engine.invite(.once, role: .admin),
             try await phone.engine.invite(.once, role: .admin),
@@ -130,7 +132,7 @@ struct SyncJoiningTests {
     @Test func `a transaction that its writer has not sent to its end keeps nobody from joining`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await laptop.write(
             """
@@ -143,7 +145,7 @@ struct SyncJoiningTests {
         check(batches.count > 1)
         let (last, all) = (try require(batches.last), objects.all)
         objects.set(last, nil)
-        let tablet = try WorldDevice("d2", objects)
+        let tablet = try SimulatedDevice("d2", objects)
         try await tablet.write("INSERT INTO parent VALUES ('tablet', 1, NULL)")
         try await tablet.join(phone)
         try await phone.engine.syncOnce()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
-/// Who changes the keys, whom they are for, and what goes with a member.
+/// Which members change the keys, whom they are for, and what is removed with a member.
 struct SyncKeyChangeTests: InRevokedGroup {
     let group: RevokedGroup
 
@@ -17,7 +17,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
 
     /// A key for all, which only one of them can open.
     private func keyOnly(
-        for device: WorldDevice, _ isCommitted: Bool
+        for device: SimulatedDevice, _ isCommitted: Bool
     ) async throws -> ChainEntry.EpochKeys {
         let keys = try await self.keys(of: device)
         var state = MembershipState()
@@ -34,7 +34,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
         }
         var epoch = try made(.random(.tree, number))
         let other = try made(.random(.tree, number))
-        // Either bytes that are no key, or a key that is not the one of the others.
+        // Either bytes that are not a key, or a key that is not the one of the others.
         func wrong(_ bytes: Data?) -> Data {
             guard !isCommitted, let bytes, let first = bytes.first else { return bytes ?? Data() }
             return Data([first]) + Data(count: bytes.count - 1)
@@ -78,7 +78,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
     }
 
     @Test func `a writer changes no keys`() async throws {
-        let guest = try WorldDevice("guest", objects)
+        let guest = try SimulatedDevice("guest", objects)
         try await guest.engine.join(
             try await anna.engine.invite(.once), deviceName: "guest", localRows: .keep)
         try await settle([guest, anna])
@@ -103,9 +103,11 @@ struct SyncKeyChangeTests: InRevokedGroup {
 
     // MARK: - Forks
 
-    /// A copy of Ruth's file that has gone on as a member of its own, and both members.
-    private func copyOfRuth() async throws -> (WorldDevice, member: SyncMember, fork: SyncMember) {
-        let copy = try WorldDevice(copyOf: ruth, "copy")
+    /// A copy of Ruth's file that continued as a separate member, and both members.
+    private func copyOfRuth() async throws -> (
+        SimulatedDevice, member: SyncMember, fork: SyncMember
+    ) {
+        let copy = try SimulatedDevice(copyOf: ruth, "copy")
         try await write("by ruth", by: ruth)
         try await ruth.engine.syncOnce()
         try await write("by copy", by: copy)
@@ -131,14 +133,14 @@ struct SyncKeyChangeTests: InRevokedGroup {
     }
 
     @Test func `what a device forks while it is removed goes with it`() async throws {
-        let copy = try WorldDevice(copyOf: ruth, "copy")
+        let copy = try SimulatedDevice(copyOf: ruth, "copy")
         try await write("by ruth", by: ruth)
         try await settle([ruth, anna])
         let member = try await require(anna.engine.members().first { $0.name == "ruth" })
         try await copy.write("INSERT INTO parent VALUES ('fork', 'by the fork', NULL)")
         let (engine, hasForked) = (copy.engine, Locked(false))
         anna.store.watchCreations(
-            WorldStore.Watcher(before: { name in
+            SimulatedStore.Watcher(before: { name in
                 let isFirst = hasForked.withLock { done in
                     defer { done = done || name.contains("/m/") }
                     return !done && name.contains("/m/")
@@ -170,7 +172,7 @@ struct SyncKeyChangeTests: InRevokedGroup {
         let late = try await anna.engine.invite(.once, expires: Date() + 0.05)
         let open = try await anna.engine.invite(.once, role: .admin, expires: Date() + 100)
         try await Task.sleep(for: .milliseconds(60))
-        let guest = try WorldDevice("guest", objects)
+        let guest = try SimulatedDevice("guest", objects)
         await #expect(throws: SyncError.self) {
             try await guest.engine.join(late, deviceName: "guest", localRows: .keep)
         }

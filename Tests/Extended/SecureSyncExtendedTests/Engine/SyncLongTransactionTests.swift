@@ -5,7 +5,7 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Transactions that take more memory than one may.
 struct SyncLongTransactionTests: InRevokedGroup {

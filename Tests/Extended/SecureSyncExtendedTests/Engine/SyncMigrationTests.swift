@@ -5,25 +5,27 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// Apps whose schema changes while their devices sync, some of them later than others.
 struct SyncMigrationTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     /// A device with a version of the app.
     private final class Device {
         let name: String
-        let store: WorldStore
+        let store: SimulatedStore
         let keyStore = InMemoryKeyStore()
         let database: TemporaryDatabase
         let queue: SecureDatabaseQueue
         private(set) var engine: SyncEngine
 
-        init(_ name: String, _ objects: WorldObjects, _ add: (inout SyncedTables) -> Void) throws {
+        init(_ name: String, _ objects: SimulatedObjects, _ add: (inout SyncedTables) -> Void)
+            throws
+        {
             self.name = name
-            store = WorldStore(objects)
+            store = SimulatedStore(objects)
             database = try TemporaryDatabase()
             queue = SecureDatabaseQueue(url: database.url)
             try queue.open(with: .raw(TemporaryDatabase.key))
@@ -32,7 +34,7 @@ struct SyncMigrationTests {
         }
 
         private static func engine(
-            _ queue: SecureDatabaseQueue, _ store: WorldStore, _ keyStore: InMemoryKeyStore,
+            _ queue: SecureDatabaseQueue, _ store: SimulatedStore, _ keyStore: InMemoryKeyStore,
             _ add: (inout SyncedTables) -> Void
         ) throws -> SyncEngine {
             var tables = SyncedTables()
@@ -110,7 +112,7 @@ struct SyncMigrationTests {
         try check(phone.rows("SELECT text FROM note WHERE id = 'a'"), equals: ["last"])
     }
 
-    @Test func `a table that a step makes anew is captured as before`() async throws {
+    @Test func `a table that a step rebuilds is captured as before`() async throws {
         let (phone, laptop) = try await pair()
         try phone.upgrade(
             Self.second(

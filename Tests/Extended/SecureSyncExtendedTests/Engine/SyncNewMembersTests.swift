@@ -3,20 +3,20 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// What a person is told of devices that come into the group.
 struct SyncNewMembersTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func names(_ device: WorldDevice) async throws -> [String] {
+    private func names(_ device: SimulatedDevice) async throws -> [String] {
         try await device.engine.newMembers().map(\.name)
     }
 
     @Test func `a device that comes by a code is new to all others until the app knows it`()
         async throws
     {
-        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let devices = try await SimulatedDevice.group(["anna", "ben"], in: objects)
         let (anna, ben) = (devices[0], devices[1])
         for _ in 0..<2 { for device in devices { try await device.engine.syncOnce() } }
         // The founder has made the code, and somebody has used it.
@@ -25,7 +25,7 @@ struct SyncNewMembersTests {
         try await check(names(ben), equals: [])
         let code = try await ben.engine.invite(.recovery, role: .writer)
         try await ben.engine.syncOnce()
-        let cleo = try WorldDevice("cleo", objects)
+        let cleo = try SimulatedDevice("cleo", objects)
         try await cleo.engine.join(code, deviceName: "cleo", localRows: .keep)
         for _ in 0..<2 { for device in devices + [cleo] { try await device.engine.syncOnce() } }
         try await check(names(cleo), equals: [])
@@ -44,14 +44,14 @@ struct SyncNewMembersTests {
         }
     }
 
-    @Test func `a copy of a device is new, and one that was removed is not shown any more`()
+    @Test func `a copy of a device is new, and one that was removed is no longer shown`()
         async throws
     {
-        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let devices = try await SimulatedDevice.group(["anna", "ben"], in: objects)
         let (anna, ben) = (devices[0], devices[1])
         for device in devices { try await device.engine.syncOnce() }
         try await anna.engine.acknowledge(try await anna.engine.newMembers())
-        let copy = try WorldDevice(copyOf: ben, "copy")
+        let copy = try SimulatedDevice(copyOf: ben, "copy")
         for device in [ben, copy] {
             try await device.write("INSERT INTO parent VALUES ('\(device.name)', 'x', NULL)")
             try await device.engine.syncOnce()

@@ -3,7 +3,7 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// What an app writes while its device's log begins, in tries that die: all devices have the same
@@ -41,11 +41,11 @@ struct SyncOwnRowsTests {
         var hasEnded = false
         for calls in stride(from: 1, to: 40, by: SuddenDeath.step(4)) where !hasEnded {
             for later in [5, 8] {
-                let objects = WorldObjects()
+                let objects = SimulatedObjects()
                 // Its row comes with its log, after the first snapshot.
-                let phone = try await WorldDevice.group(["phone"], in: objects)[0]
+                let phone = try await SimulatedDevice.group(["phone"], in: objects)[0]
                 try await phone.write("INSERT INTO parent VALUES ('a', 'group', NULL)")
-                let laptop = try WorldDevice("laptop", objects)
+                let laptop = try SimulatedDevice("laptop", objects)
                 try await laptop.write(row)
                 try await laptop.engine.join(
                     try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
@@ -58,7 +58,7 @@ struct SyncOwnRowsTests {
                     do {
                         try await laptop.engine.syncOnce()
                         hasEnded = hasEnded || time == 1
-                    } catch is WorldStore.Killed {}
+                    } catch is SimulatedStore.Killed {}
                     try laptop.killAndReopen()
                     try await laptop.write(write(time))
                 }
@@ -72,29 +72,29 @@ struct SyncOwnRowsTests {
     @Test func `a row whose deletion has come too late is edited on all devices alike`()
         async throws
     {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('a', 'group', NULL)")
         for device in devices + devices { try await device.engine.syncOnce() }
         // It has deleted the row, and was away until the stable point was above that.
-        let file = try WorldDevice(copyOf: laptop, "copy")
+        let file = try SimulatedDevice(copyOf: laptop, "copy")
         try await file.write("DELETE FROM parent WHERE id = 'a'")
         file.store.watchCreations(
-            .init(before: { name in if name.contains("/d/") { throw WorldStore.Killed() } }))
-        await #expect(throws: WorldStore.Killed.self) { try await file.engine.syncOnce() }
-        try await WorldDevice.writeSnapshots(phone, laptop)
+            .init(before: { name in if name.contains("/d/") { throw SimulatedStore.Killed() } }))
+        await #expect(throws: SimulatedStore.Killed.self) { try await file.engine.syncOnce() }
+        try await SimulatedDevice.writeSnapshots(phone, laptop)
 
         var (hasEnded, lost) = (false, 0)
         for calls in stride(from: 1, to: 60, by: SuddenDeath.step(4)) where !hasEnded {
-            let all = WorldObjects(objects.all)
-            let host = try WorldDevice(copyOf: phone, "phone", in: all)
-            let copy = try WorldDevice(copyOf: file, "copy", in: all)
+            let all = SimulatedObjects(objects.all)
+            let host = try SimulatedDevice(copyOf: phone, "phone", in: all)
+            let copy = try SimulatedDevice(copyOf: file, "copy", in: all)
             copy.store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await copy.engine.syncOnce()
                 hasEnded = true
-            } catch is WorldStore.Killed {}
+            } catch is SimulatedStore.Killed {}
             try copy.killAndReopen()
             try await copy.write("UPDATE parent SET name = '\(calls)' WHERE id = 'a'")
             for device in [copy, host, copy] { try await device.engine.syncOnce() }

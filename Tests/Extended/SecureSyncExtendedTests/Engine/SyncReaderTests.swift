@@ -5,18 +5,20 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Devices that only read the group's rows.
 struct SyncReaderTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     /// Anna, who is an admin, Ben, who writes too, and Rita, who reads.
-    private func group() async throws -> (anna: WorldDevice, ben: WorldDevice, rita: WorldDevice) {
-        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+    private func group() async throws -> (
+        anna: SimulatedDevice, ben: SimulatedDevice, rita: SimulatedDevice
+    ) {
+        let devices = try await SimulatedDevice.group(["anna", "ben"], in: objects)
         try await devices[0].write("INSERT INTO parent VALUES ('p', 'anna', NULL)")
         try await devices[0].engine.syncOnce()
-        let rita = try WorldDevice("rita", objects)
+        let rita = try SimulatedDevice("rita", objects)
         try await rita.engine.join(
             try await devices[0].engine.invite(.once, role: .reader), deviceName: "rita",
             localRows: .keep)
@@ -24,12 +26,12 @@ struct SyncReaderTests {
         return (devices[0], devices[1], rita)
     }
 
-    private func settle(_ devices: WorldDevice...) async throws {
+    private func settle(_ devices: SimulatedDevice...) async throws {
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
         for device in devices { try check(device.rows(), equals: devices[0].rows()) }
     }
 
-    private func refusal(_ device: WorldDevice, _ sql: String) throws -> String {
+    private func refusal(_ device: SimulatedDevice, _ sql: String) throws -> String {
         do {
             try device.queue.write { try $0.executeUpdate(sql) }
             return ""
@@ -38,7 +40,7 @@ struct SyncReaderTests {
         }
     }
 
-    private func isReadOnly(_ device: WorldDevice) throws -> Bool {
+    private func isReadOnly(_ device: SimulatedDevice) throws -> Bool {
         try device.queue.read { try SyncedTables.isReadOnly(in: $0) }
     }
 
@@ -87,17 +89,17 @@ struct SyncReaderTests {
         async throws
     {
         let (anna, ben, rita) = try await group()
-        try await WorldDevice.writeSnapshots(anna, ben)
+        try await SimulatedDevice.writeSnapshots(anna, ben)
         try await check(rita.engine.syncOnce().hasLoadedSnapshot)
         try await settle(anna, ben, rita)
         // The writers' stable point does not wait for it.
-        try await WorldDevice.writeSnapshots(anna, ben)
+        try await SimulatedDevice.writeSnapshots(anna, ben)
         try await settle(anna, ben, rita)
     }
 
     @Test func `a reader brings no rows along`() async throws {
         let (anna, _, _) = try await group()
-        let rita = try WorldDevice("rita2", objects)
+        let rita = try SimulatedDevice("rita2", objects)
         try await rita.write("INSERT INTO parent VALUES ('own', 'rita', NULL)")
         let code = try await anna.engine.invite(.once, role: .reader)
         await #expect(throws: SyncError.self) {
@@ -133,7 +135,7 @@ struct SyncReaderTests {
 
     @Test func `a copy of a reader reads too, and neither becomes another member`() async throws {
         let (anna, ben, rita) = try await group()
-        let copy = try WorldDevice(copyOf: rita, "copy")
+        let copy = try SimulatedDevice(copyOf: rita, "copy")
         try await ben.write("INSERT INTO parent VALUES ('b', 'ben', NULL)")
         try await settle(anna, ben, rita, copy)
         try await check(anna.engine.members().count, equals: 3)
@@ -205,8 +207,8 @@ struct SyncReaderTests {
         check(objects.create(name, batch.bytes))
         try await settle(anna, ben, rita)
         try check(anna.rows(), equals: rows)
-        // Snapshots go on after the invalid one.
-        try await WorldDevice.writeSnapshots(anna, ben)
+        // Snapshots continue after the invalid one.
+        try await SimulatedDevice.writeSnapshots(anna, ben)
         try await settle(anna, ben, rita)
         try await check(ben.engine.verify().isSound)
     }

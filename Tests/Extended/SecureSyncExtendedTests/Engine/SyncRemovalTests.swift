@@ -4,9 +4,9 @@ import SecureSync
 import Testing
 import TestSupport
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 
-/// What a member can still do that was removed, with all that it had: its keys, its file, and the
+/// What a removed member can still do with everything it had: its keys, its file, and the
 /// credentials of the store.
 struct SyncRemovalTests {
     private let group: AdversaryGroup
@@ -91,8 +91,8 @@ struct SyncRemovalTests {
         try await check(known.name(of: added), equals: "")
         let anna = try require(state.everyone.first?.id)
         try await check(known.name(of: anna), equals: group.anna.name)
-        let ruth = try WorldDevice(
-            copyOf: group.ruth, "ruth", in: WorldObjects(group.objects.all))
+        let ruth = try SimulatedDevice(
+            copyOf: group.ruth, "ruth", in: SimulatedObjects(group.objects.all))
         await #expect(throws: SyncError.notAMember) { try await ruth.engine.syncOnce() }
         try check(!ruth.rows().contains { $0.contains("after") })
     }
@@ -100,8 +100,8 @@ struct SyncRemovalTests {
     @Test func `what it writes without knowing of its removal changes nothing on any member`()
         async throws
     {
-        let objects = WorldObjects(group.objects.all)
-        let ruth = try WorldDevice(copyOf: group.ruth, "ruth", in: objects)
+        let objects = SimulatedObjects(group.objects.all)
+        let ruth = try SimulatedDevice(copyOf: group.ruth, "ruth", in: objects)
         // It is shown the store as it was before, and its engine continues as that of a member.
         let border = try require(group.ownNames.firstIndex(where: isRemoval))
         ruth.store.show(
@@ -119,7 +119,7 @@ struct SyncRemovalTests {
     }
 
     @Test func `batches and snapshots that it signs change nothing on any member`() async throws {
-        let objects = WorldObjects(group.objects.all)
+        let objects = SimulatedObjects(group.objects.all)
         let keys = try await lastKeys()
         let log = group.names("/d/\(group.ruthID)", group.ownNames)
         let last = try SealedBatch(reading: try require(log.last.flatMap(objects.read)))
@@ -169,8 +169,8 @@ struct SyncRemovalTests {
         try await expectUnchanged(objects)
     }
 
-    /// All members end with the rows that they have without the removed one, and go on.
-    private func expectUnchanged(_ objects: WorldObjects) async throws {
+    /// All members end with the rows that they have without the removed one, and continue.
+    private func expectUnchanged(_ objects: SimulatedObjects) async throws {
         let rows = try await Self.settled(group, objects)
         let undisturbed = try await Self.undisturbed.value
         check(rows, equals: undisturbed)
@@ -178,15 +178,15 @@ struct SyncRemovalTests {
 
     private static let undisturbed = Task {
         let group = try await AdversaryGroup.shared
-        return try await settled(group, WorldObjects(group.objects.all))
+        return try await settled(group, SimulatedObjects(group.objects.all))
     }
 
     /// Their rows after some more work, which are the same on all.
     private static func settled(
-        _ group: AdversaryGroup, _ objects: WorldObjects
+        _ group: AdversaryGroup, _ objects: SimulatedObjects
     ) async throws -> [String] {
         let devices = try [group.anna, group.ben, group.cleo, group.dora].map {
-            try WorldDevice(copyOf: $0, $0.name, in: objects)
+            try SimulatedDevice(copyOf: $0, $0.name, in: objects)
         }
         for number in 0..<8 {
             let device = devices[number % devices.count]

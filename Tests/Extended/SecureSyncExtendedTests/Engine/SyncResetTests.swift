@@ -6,24 +6,24 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// A group that is reset, in its store or in another one.
 struct SyncResetTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func group(_ names: String...) async throws -> [WorldDevice] {
-        let devices = try await WorldDevice.group(names, in: objects)
+    private func group(_ names: String...) async throws -> [SimulatedDevice] {
+        let devices = try await SimulatedDevice.group(names, in: objects)
         try await settle(devices)
         return devices
     }
 
-    private func settle(_ devices: [WorldDevice]) async throws {
+    private func settle(_ devices: [SimulatedDevice]) async throws {
         for _ in 0..<4 { for device in devices { try await device.engine.syncOnce() } }
     }
 
-    private func parents(_ device: WorldDevice) throws -> [String?] {
+    private func parents(_ device: SimulatedDevice) throws -> [String?] {
         try device.queue.read {
             try $0.strings("SELECT id || ' ' || name FROM parent ORDER BY id")
         }
@@ -67,7 +67,7 @@ struct SyncResetTests {
         try await devices[1].write("INSERT INTO parent VALUES ('late', 1, NULL)")
         try await settle(devices)
         // Joined since: the store knows nothing of it.
-        let tablet = try WorldDevice("tablet", objects)
+        let tablet = try SimulatedDevice("tablet", objects)
         try await tablet.engine.join(
             try await devices[0].engine.invite(.once, role: .admin), deviceName: "tablet",
             localRows: .keep)
@@ -100,11 +100,11 @@ struct SyncResetTests {
         for device in devices { try check(parents(device), equals: ["tablet 1"]) }
     }
 
-    @Test func `an old copy of a file does not go on in its member's log, and loses nothing`()
+    @Test func `an old copy of a file does not continue its member's log, and loses nothing`()
         async throws
     {
         let devices = try await group("phone", "laptop")
-        let copy = try WorldDevice(copyOf: devices[0], "copy")
+        let copy = try SimulatedDevice(copyOf: devices[0], "copy")
         try await copy.write("INSERT INTO parent VALUES ('copy', 1, NULL)")
         // Until the stable point is above what the copy has not sent.
         for round in 0..<40 {
@@ -126,7 +126,7 @@ struct SyncResetTests {
     func `a device that was away until its log was closed finds a new group and loses nothing`()
         async throws
     {
-        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
+        let (phone, tablet, laptop) = try await SimulatedDevice.groupWithClockBehind(in: objects)
         try await laptop.write("INSERT INTO parent VALUES ('sent', 1, NULL)")
         try await settle([phone, tablet, laptop])
         try await laptop.write("INSERT INTO parent VALUES ('unsent', 1, NULL)")
@@ -154,8 +154,8 @@ struct SyncResetTests {
         let devices = try await group("phone", "laptop")
         try await devices[1].write("INSERT INTO parent VALUES ('a', 'laptop', NULL)")
         try await devices[1].engine.syncOnce()
-        let moved = WorldObjects()
-        try await devices[0].engine.moveGroup(to: WorldStore(moved))
+        let moved = SimulatedObjects()
+        try await devices[0].engine.moveGroup(to: SimulatedStore(moved))
         try check(parents(devices[0]), equals: ["a laptop"])
         try await devices[0].write("INSERT INTO parent VALUES ('b', 'phone', NULL)")
         try await devices[0].engine.syncOnce()
@@ -163,7 +163,7 @@ struct SyncResetTests {
         await #expect(throws: SyncError.groupHasMoved) { try await devices[1].engine.syncOnce() }
 
         let engine = try SyncEngine(
-            devices[1].queue, tables: WorldDevice.tables(.first), store: WorldStore(moved),
+            devices[1].queue, tables: SimulatedDevice.tables(.first), store: SimulatedStore(moved),
             keyStore: devices[1].keyStore)
         try await engine.syncOnce()
         try await devices[0].engine.syncOnce()
@@ -182,7 +182,7 @@ struct SyncResetTests {
                 try await devices[0].engine.reset()
                 check(calls > 10)
                 return
-            } catch is WorldStore.Killed {
+            } catch is SimulatedStore.Killed {
                 try devices[0].killAndReopen()
             }
             try await settle(devices)
@@ -197,7 +197,7 @@ struct SyncResetTests {
 
     @Test func `a removed member's new beginning counts for nobody`() async throws {
         let devices = try await group("phone", "laptop", "ruth")
-        let ruth = try WorldDevice(copyOf: devices[2], "ruth", in: objects)
+        let ruth = try SimulatedDevice(copyOf: devices[2], "ruth", in: objects)
         let before = objects.all
         let member = try await require(
             devices[0].engine.members().first { $0.name == "ruth" })
@@ -218,7 +218,7 @@ struct SyncResetTests {
 
     /// A phone that has removed Ruth, a laptop that did not hear of it before the store was put
     /// back, and has reset the group, and Ruth's device.
-    private func groupThatBringsRuthBack() async throws -> [WorldDevice] {
+    private func groupThatBringsRuthBack() async throws -> [SimulatedDevice] {
         let devices = try await group("phone", "laptop", "ruth")
         let before = objects.all
         let member = try await require(
@@ -253,7 +253,7 @@ struct SyncResetTests {
                 try await devices[0].engine.syncOnce()
                 check(calls > 10)
                 return
-            } catch is WorldStore.Killed {
+            } catch is SimulatedStore.Killed {
                 try devices[0].killAndReopen()
             }
             try await settle(Array(devices[..<2]))
@@ -266,7 +266,7 @@ struct SyncResetTests {
     @Test func `a member that the new group does not know joins again`() async throws {
         let devices = try await group("phone", "laptop")
         let old = objects.all
-        let tablet = try WorldDevice("tablet", objects)
+        let tablet = try SimulatedDevice("tablet", objects)
         try await tablet.engine.join(
             try await devices[1].engine.invite(.once, role: .admin), deviceName: "tablet",
             localRows: .keep)
@@ -295,7 +295,7 @@ struct SyncResetTests {
         let recovery = try await devices[0].engine.invite(.recovery, role: .admin)
         try await devices[0].write("INSERT INTO parent VALUES ('a', 'phone', NULL)")
         for _ in 0..<2 { try await devices[0].engine.reset() }
-        let laptop = try WorldDevice("laptop", objects)
+        let laptop = try SimulatedDevice("laptop", objects)
         let error = await #expect(throws: SyncError.self) {
             try await laptop.engine.join(invitation, deviceName: "laptop", localRows: .keep)
         }
@@ -303,7 +303,7 @@ struct SyncResetTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        check(reason.contains("begun anew"))
+        check(reason.contains("was reset"))
         try await laptop.engine.join(recovery, deviceName: "laptop", localRows: .keep)
         try await settle([devices[0], laptop])
         try check(parents(laptop), equals: ["a phone"])
@@ -326,7 +326,8 @@ struct SyncResetTests {
         try check(parents(devices[0]), equals: ["a laptop"])
 
         let engine = try SyncEngine(
-            devices[1].queue, tables: WorldDevice.tables(.first), store: WorldStore(objects),
+            devices[1].queue, tables: SimulatedDevice.tables(.first),
+            store: SimulatedStore(objects),
             keyStore: InMemoryKeyStore())
         await #expect(throws: KeyStoreError.self) { try await engine.syncOnce() }
         try await engine.join(
@@ -342,10 +343,10 @@ struct SyncResetTests {
     }
 
     @Test func `a file that is in no group cannot reset one`() async throws {
-        let device = try WorldDevice("phone", objects)
+        let device = try SimulatedDevice("phone", objects)
         await #expect(throws: SyncError.notAMember) { try await device.engine.reset() }
         await #expect(throws: SyncError.notAMember) {
-            try await device.engine.moveGroup(to: WorldStore(WorldObjects()))
+            try await device.engine.moveGroup(to: SimulatedStore(SimulatedObjects()))
         }
     }
 }

@@ -3,7 +3,7 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// A file that is put back to a time at which it had not sent all.
 struct SyncRestoredTests {
@@ -15,8 +15,8 @@ struct SyncRestoredTests {
     func `an insertion that was sent since does not outdo the edits of those who knew it`(
         insertion: String, rounds: Int
     ) async throws {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write(insertion)
         let backup = try phone.database.copiedFiles()
@@ -50,8 +50,8 @@ struct SyncRestoredTests {
     func `an edit that was sent since does not outdo the edits of those who knew it`(
         rounds: Int
     ) async throws {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
         for device in devices { try await device.engine.syncOnce() }
@@ -75,8 +75,8 @@ struct SyncRestoredTests {
     }
 
     @Test func `what is written after the file was put back wins column by column`() async throws {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('x', 'old', 'old')")
         let backup = try phone.database.copiedFiles()
@@ -102,9 +102,9 @@ struct SyncRestoredTests {
     @Test func `by a clock that is behind, what is written after the file was put back is sent`()
         async throws
     {
-        let objects = WorldObjects()
-        let phone = try WorldDevice("phone", objects, clockOffset: -WorldDevice.year)
-        let laptop = try WorldDevice("laptop", objects)
+        let objects = SimulatedObjects()
+        let phone = try SimulatedDevice("phone", objects, clockOffset: -SimulatedDevice.year)
+        let laptop = try SimulatedDevice("laptop", objects)
         try await phone.engine.createGroup(deviceName: "phone")
         try await laptop.join(phone)
         try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
@@ -125,10 +125,10 @@ struct SyncRestoredTests {
     @Test func `an insertion beside a copy that edits the group's row of its key is whole`()
         async throws
     {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
-        let twin = try WorldDevice(copyOf: phone, "twin")
+        let twin = try SimulatedDevice(copyOf: phone, "twin")
         try await laptop.write("INSERT INTO parent (id, name) VALUES ('x', 'laptop')")
         try await laptop.engine.syncOnce()
         try await twin.engine.syncOnce()
@@ -146,8 +146,8 @@ struct SyncRestoredTests {
     }
 
     @Test func `a column that came since makes no insertion of one that was sent`() async throws {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent (id, name) VALUES ('x', 'first')")
         let backup = try phone.database.copiedFiles()
@@ -168,8 +168,8 @@ struct SyncRestoredTests {
     @Test func `an edit of a row that the other copy has removed is listed, and makes no row`()
         async throws
     {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('x', 'old', 'old')")
         let backup = try phone.database.copiedFiles()

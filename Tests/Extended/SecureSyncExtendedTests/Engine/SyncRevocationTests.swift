@@ -6,7 +6,7 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// A device that was removed, and that can still create, replace and delete objects of the store:
 /// its batches.
@@ -104,7 +104,7 @@ struct SyncRevocationTests: InRevokedGroup {
         try await write("by cleo", by: cleo)
         try await settle([anna, cleo])
         for device in [anna, cleo] { try check(parents(device), equals: ["by anna", "by cleo"]) }
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await guest.join(anna)
         try check(parents(guest), equals: ["by anna", "by cleo"])
     }
@@ -147,7 +147,7 @@ struct SyncRevocationTests: InRevokedGroup {
         let name = SyncNames.batch(
             group: keys.group, member: keys.member, number: header.number)
         check(objects.create(name, object.bytes))
-        let guest = try WorldDevice("dora", objects)
+        let guest = try SimulatedDevice("dora", objects)
         try await write("by anna", by: anna)
         await #expect(throws: SyncError.self) { try await anna.engine.syncOnce() }
         try await guest.engine.join(

@@ -7,11 +7,11 @@ import Testing
 
 @testable import SecureSync
 @testable import SecureSyncTests
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Keys that change by themselves.
 struct SyncRotationTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     /// The newest key that can be got out of the chain with a member's keys.
     private func newestEpoch(_ keys: MemberKeys) throws -> UInt64 {
@@ -22,7 +22,7 @@ struct SyncRotationTests {
     }
 
     /// Writes a row and returns the number of the key that seals it.
-    private func epochOfNextBatch(_ device: WorldDevice) async throws -> UInt64 {
+    private func epochOfNextBatch(_ device: SimulatedDevice) async throws -> UInt64 {
         try await device.queue.write {
             try $0.executeStatements("REPLACE INTO setting VALUES ('a', 1, random(), NULL)")
         }
@@ -36,8 +36,8 @@ struct SyncRotationTests {
     func `an invitation that was used and a member that left have no key for later batches`()
         async throws
     {
-        let anna = try WorldDevice("anna", objects)
-        let ben = try WorldDevice("ben", objects)
+        let anna = try SimulatedDevice("anna", objects)
+        let ben = try SimulatedDevice("ben", objects)
         try await anna.engine.createGroup(deviceName: "anna")
         let invitation = try await anna.engine.invite(.once, role: .admin)
         try await ben.engine.join(invitation, deviceName: "ben", localRows: .discard)
@@ -60,9 +60,9 @@ struct SyncRotationTests {
     }
 
     /// Anna, who is an admin, and Ben.
-    private func pair(_ role: SyncMember.Role) async throws -> (WorldDevice, WorldDevice) {
-        let anna = try WorldDevice("anna", objects)
-        let ben = try WorldDevice("ben", objects)
+    private func pair(_ role: SyncMember.Role) async throws -> (SimulatedDevice, SimulatedDevice) {
+        let anna = try SimulatedDevice("anna", objects)
+        let ben = try SimulatedDevice("ben", objects)
         try await anna.engine.createGroup(deviceName: "anna")
         try await ben.engine.join(
             try await anna.engine.invite(.once, role: role), deviceName: "ben",
@@ -71,13 +71,13 @@ struct SyncRotationTests {
         return (anna, ben)
     }
 
-    private func keys(of device: WorldDevice) throws -> MemberKeys {
+    private func keys(of device: SimulatedDevice) throws -> MemberKeys {
         let name = try require(device.keyStore.names().first { $0.contains("securestorage-sync") })
         return try MemberKeys(named: name, in: device.keyStore)
     }
 
     @Test(arguments: [SyncMember.Role.admin, .writer])
-    func `who has read a key store reads nothing after its device has changed the keys`(
+    func `a thief who has read a key store reads nothing after its device has changed the keys`(
         _ role: SyncMember.Role
     ) async throws {
         let (anna, ben) = try await pair(role)
@@ -102,7 +102,7 @@ struct SyncRotationTests {
             device.engine.rotation.withLock { $0 = .milliseconds(20) }
         }
         try await Task.sleep(for: .milliseconds(30))
-        // Who only reads changes nothing.
+        // A reader changes nothing.
         try await ben.engine.syncOnce()
         try check(keys(of: ben).publicKeys == stolen[1].publicKeys)
         _ = try await epochOfNextBatch(ben)
@@ -120,7 +120,7 @@ struct SyncRotationTests {
 
     @Test func `a member that leaves keeps no keys of a former self that was removed`() async throws
     {
-        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let devices = try await SimulatedDevice.group(["anna", "ben"], in: objects)
         let (anna, ben) = (devices[0], devices[1])
         let backup = try ben.database.copiedFiles()
         try await ben.write("REPLACE INTO setting VALUES ('a', 0, 0, 0)")
@@ -144,7 +144,7 @@ struct SyncRotationTests {
     @Test func `a member from which the store hides this device's batches confirms none of them`()
         async throws
     {
-        let devices = try await WorldDevice.group(["anna", "ben"], in: objects)
+        let devices = try await SimulatedDevice.group(["anna", "ben"], in: objects)
         let (anna, ben) = (devices[0], devices[1])
         func unconfirmed() async throws -> Int {
             try await anna.engine.syncOnce()
@@ -180,8 +180,8 @@ struct SyncRotationTests {
     @Test func `a member from which the store hides a new key is shown to write with an old one`()
         async throws
     {
-        let anna = try WorldDevice("anna", objects)
-        let ben = try WorldDevice("ben", objects, clockOffset: 2 * 86_400_000)
+        let anna = try SimulatedDevice("anna", objects)
+        let ben = try SimulatedDevice("ben", objects, clockOffset: 2 * 86_400_000)
         try await anna.engine.createGroup(deviceName: "anna")
         try await ben.join(anna)
         func isMarked() async throws -> Bool? {
@@ -205,7 +205,7 @@ struct SyncRotationTests {
         async throws
     {
         let (anna, ben) = try await pair(.writer)
-        let copy = try WorldDevice(copyOf: ben, "copy", keyStore: ben.copiedKeys())
+        let copy = try SimulatedDevice(copyOf: ben, "copy", keyStore: ben.copiedKeys())
         try await ben.write("INSERT INTO parent VALUES ('unsent', 'ben', NULL)")
         try await copy.engine.rotateKey()
         for device in [copy, anna] {

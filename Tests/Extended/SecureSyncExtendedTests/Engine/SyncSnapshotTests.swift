@@ -5,17 +5,17 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// Snapshots in a group, and files that return or are copied after batches are gone: its devices
 /// write one after five batches, and remove what it replaces.
 struct SyncSnapshotTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     @Test func `a device that was away while batches went loads the snapshot and keeps its edits`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 'x', NULL)")
         try await phone.engine.syncOnce()
@@ -25,7 +25,7 @@ struct SyncSnapshotTests {
         try await laptop.write("INSERT INTO parent VALUES ('c', 'new', NULL)")
         try await phone.write("UPDATE parent SET code = 'meanwhile' WHERE id = 'a'")
         try await phone.write("DELETE FROM parent WHERE id = 'b'")
-        try await WorldDevice.writeSnapshots(phone)
+        try await SimulatedDevice.writeSnapshots(phone)
 
         let report = try await laptop.engine.syncOnce()
         check(report.hasLoadedSnapshot)
@@ -43,14 +43,14 @@ struct SyncSnapshotTests {
     @Test func `what a device edited while others deleted the row is in its conflicts`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent VALUES ('a', 'x', NULL)")
         try await phone.engine.syncOnce()
         try await laptop.engine.syncOnce()
         try await laptop.write("UPDATE parent SET name = 'away' WHERE id = 'a'")
         try await phone.write("DELETE FROM parent WHERE id = 'a'")
-        try await WorldDevice.writeSnapshots(phone)
+        try await SimulatedDevice.writeSnapshots(phone)
         try await laptop.engine.syncOnce()
         let conflict = try require(laptop.engine.conflicts(in: "parent").first)
         check(conflict.reason, equals: .deleted)
@@ -59,10 +59,10 @@ struct SyncSnapshotTests {
     }
 
     @Test func `clocks are forgotten when all have applied what they are of`() async throws {
-        let devices = try await WorldDevice.group(["d0", "d1", "d2"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1", "d2"], in: objects)
         try await devices[1].write("INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 1, NULL)")
         try await devices[1].write("DELETE FROM parent WHERE id = 'b'")
-        try await WorldDevice.writeSnapshots(devices[0], devices[1], devices[2])
+        try await SimulatedDevice.writeSnapshots(devices[0], devices[1], devices[2])
         for device in devices { try await device.engine.syncOnce() }
         for device in devices {
             try check(device.hasStablePoint())
@@ -82,12 +82,12 @@ struct SyncSnapshotTests {
     func `a file that is copied and joins late in its incarnation continues as another member`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
-        let copy = try WorldDevice(copyOf: laptop, "d2")
+        let copy = try SimulatedDevice(copyOf: laptop, "d2")
         try await copy.write("INSERT INTO parent VALUES ('copy', 1, NULL)")
         try await laptop.write("INSERT INTO parent VALUES ('laptop', 1, NULL)")
-        try await WorldDevice.writeSnapshots(phone, laptop)
+        try await SimulatedDevice.writeSnapshots(phone, laptop)
         let report = try await copy.engine.syncOnce()
         check(report.hasForked)
         for device in [phone, laptop, copy, phone, laptop] { try await device.engine.syncOnce() }
@@ -97,22 +97,22 @@ struct SyncSnapshotTests {
         try check(copy.rows().contains { $0.contains("'laptop'") })
     }
 
-    @Test func `a copy that dies in any call and gets a new schema keeps what it has written`()
+    @Test func `a copy that dies in any call and gets a new schema keeps its writes`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
-        let file = try WorldDevice(copyOf: laptop, "copy")
-        try await WorldDevice.writeSnapshots(phone, laptop)
+        let file = try SimulatedDevice(copyOf: laptop, "copy")
+        try await SimulatedDevice.writeSnapshots(phone, laptop)
         var hasEnded = false
         for calls in stride(from: 1, to: 400, by: SuddenDeath.step(35)) where !hasEnded {
-            let copy = try WorldDevice(copyOf: file, "copy \(calls)")
+            let copy = try SimulatedDevice(copyOf: file, "copy \(calls)")
             try await copy.write("INSERT INTO setting VALUES ('\(calls)', 1, 'first', NULL)")
             copy.store.setFaults { $0.callsUntilKill = calls }
             do {
                 try await copy.engine.syncOnce()
                 hasEnded = true
-            } catch is WorldStore.Killed {}
+            } catch is SimulatedStore.Killed {}
             // The columns that win or lose together are three from now on.
             try copy.upgrade()
             try await copy.write("UPDATE setting SET more = 'later' WHERE name = '\(calls)'")
@@ -127,7 +127,7 @@ struct SyncSnapshotTests {
     @Test func `what a copy edits again while it waits for its log arrives everywhere`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         let all = Array(stride(from: 1, to: 40, by: SuddenDeath.step(9)))
         for calls in all {
@@ -135,13 +135,13 @@ struct SyncSnapshotTests {
         }
         try await phone.engine.syncOnce()
         try await laptop.engine.syncOnce()
-        let file = try WorldDevice(copyOf: laptop, "copy")
-        try await WorldDevice.writeSnapshots(phone, laptop)
+        let file = try SimulatedDevice(copyOf: laptop, "copy")
+        try await SimulatedDevice.writeSnapshots(phone, laptop)
         for calls in all {
-            let copy = try WorldDevice(copyOf: file, "copy \(calls)")
+            let copy = try SimulatedDevice(copyOf: file, "copy \(calls)")
             try await copy.write("UPDATE parent SET name = 'first' WHERE id = '\(calls)'")
             copy.store.setFaults { $0.callsUntilKill = calls }
-            do { try await copy.engine.syncOnce() } catch is WorldStore.Killed {}
+            do { try await copy.engine.syncOnce() } catch is SimulatedStore.Killed {}
             try copy.killAndReopen()
             try await copy.write("UPDATE parent SET name = 'second' WHERE id = '\(calls)'")
             for _ in 0..<3 { try await copy.engine.syncOnce() }

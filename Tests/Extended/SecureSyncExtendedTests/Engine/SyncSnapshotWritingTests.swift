@@ -6,15 +6,15 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// How snapshots come about: while the app writes, while members go, and while the store answers
 /// late.
 struct SyncSnapshotWritingTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func write(_ device: WorldDevice, _ number: Int) async throws {
+    private func write(_ device: SimulatedDevice, _ number: Int) async throws {
         let name = device.name
         try await device.queue.write { db in
             try db.executeUpdate("REPLACE INTO setting VALUES (?, 0, ?, 0)", name, number)
@@ -22,7 +22,7 @@ struct SyncSnapshotWritingTests {
     }
 
     /// Writes and syncs until the device has written a snapshot.
-    private func untilSnapshot(_ device: WorldDevice) async throws {
+    private func untilSnapshot(_ device: SimulatedDevice) async throws {
         for number in 0..<20 {
             try await write(device, number)
             if try await device.engine.syncOnce().hasWrittenSnapshot { return }
@@ -35,7 +35,7 @@ struct SyncSnapshotWritingTests {
     @Test func `an app that writes whenever something is sent has snapshots all the same`()
         async throws
     {
-        let device = try await WorldDevice.group(["d0"], in: objects)[0]
+        let device = try await SimulatedDevice.group(["d0"], in: objects)[0]
         let queue = device.queue
         let count = Locked(0)
         device.store.watchCreations(
@@ -49,7 +49,7 @@ struct SyncSnapshotWritingTests {
                 }
             }))
         try await untilSnapshot(device)
-        let other = try WorldDevice("other", objects)
+        let other = try SimulatedDevice("other", objects)
         try await other.engine.join(
             try await device.engine.invite(.once, role: .admin), deviceName: "other",
             localRows: .keep)
@@ -58,10 +58,10 @@ struct SyncSnapshotWritingTests {
         try check(other.rows(), equals: device.rows())
     }
 
-    @Test func `a device that has adopted a snapshot that does not count any more continues`()
+    @Test func `a device that has adopted a snapshot that no longer counts continues`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1", "d2", "d3"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1", "d2", "d3"], in: objects)
         let (phone, laptop, ruth) = (devices[0], devices[1], devices[2])
         let member = try await require(
             phone.engine.members().first { $0.name == ruth.name })
@@ -97,7 +97,7 @@ struct SyncSnapshotWritingTests {
     }
 
     @Test func `the rows of a manifest that the store creates late are there`() async throws {
-        let phone = try await WorldDevice.group(["d0"], in: objects)[0]
+        let phone = try await SimulatedDevice.group(["d0"], in: objects)[0]
         let (objects, isManifest) = (objects, isManifest)
         let late = Locked<(name: String, bytes: Data)?>(nil)
         phone.store.watchCreations(
@@ -119,7 +119,7 @@ struct SyncSnapshotWritingTests {
         try await phone.engine.syncOnce()
         let made = try require(late.withLock { $0 })
         check(objects.read(made.name), equals: made.bytes)
-        let laptop = try WorldDevice("laptop", objects)
+        let laptop = try SimulatedDevice("laptop", objects)
         try await laptop.engine.join(
             try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",
             localRows: .keep)
@@ -137,7 +137,7 @@ struct SyncSnapshotWritingTests {
     @Test func `a row that grows beyond what one transaction may write is in snapshots`()
         async throws
     {
-        let devices = try await WorldDevice.group(["d0", "d1"], in: objects)
+        let devices = try await SimulatedDevice.group(["d0", "d1"], in: objects)
         for column in ["name", "code"] {
             try await devices[0].queue.write { db in
                 try db.executeUpdate("INSERT OR IGNORE INTO parent (id) VALUES ('a')")
@@ -148,7 +148,7 @@ struct SyncSnapshotWritingTests {
             try await devices[0].engine.syncOnce()
         }
         try await untilSnapshot(devices[0])
-        let tablet = try WorldDevice("tablet", objects)
+        let tablet = try SimulatedDevice("tablet", objects)
         try await tablet.engine.join(
             try await devices[0].engine.invite(.once, role: .admin), deviceName: "tablet",
             localRows: .discard)
@@ -157,7 +157,7 @@ struct SyncSnapshotWritingTests {
     }
 
     @Test func `a member whose clock is far behind keeps its log while it writes`() async throws {
-        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
+        let (phone, tablet, laptop) = try await SimulatedDevice.groupWithClockBehind(in: objects)
         let devices = [phone, tablet, laptop]
         for round in 0..<20 {
             for device in devices {
@@ -173,23 +173,23 @@ struct SyncSnapshotWritingTests {
     @Test func `what a clock that was ahead has written does not keep a member from being heard`()
         async throws
     {
-        let phone = try WorldDevice("d0", objects, clockOffset: WorldDevice.year)
+        let phone = try SimulatedDevice("d0", objects, clockOffset: SimulatedDevice.year)
         try await phone.engine.createGroup(deviceName: "d0")
-        let laptop = try WorldDevice("d1", objects)
+        let laptop = try SimulatedDevice("d1", objects)
         try await laptop.engine.join(
             try await phone.engine.invite(.once, role: .admin), deviceName: "d1", localRows: .keep)
         try await write(phone, 1)
         for device in [phone, laptop, phone] { try await device.engine.syncOnce() }
         // The same file, with the clock set right.
         let engine = try SyncEngine(
-            phone.queue, capture: Capture(WorldDevice.tables(.first)), store: phone.store,
+            phone.queue, capture: Capture(SimulatedDevice.tables(.first)), store: phone.store,
             keyStore: phone.keyStore)
         try await check(engine.syncOnce().sentBatches, equals: 1)
         try await check(engine.syncOnce().sentBatches, equals: 0)
     }
 
     @Test func `a deletion that comes too late is in the conflicts of who made it`() async throws {
-        let (phone, tablet, laptop) = try await WorldDevice.groupWithClockBehind(in: objects)
+        let (phone, tablet, laptop) = try await SimulatedDevice.groupWithClockBehind(in: objects)
         try await phone.queue.write { db in
             try db.executeUpdate("INSERT INTO parent VALUES ('a', 'x', NULL), ('b', 'x', NULL)")
         }

@@ -5,40 +5,40 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// Devices that look at another store than the group's: a share that is not mounted, another path.
 struct SyncSplitTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func settle(_ devices: [WorldDevice]) async throws {
+    private func settle(_ devices: [SimulatedDevice]) async throws {
         for _ in 0..<4 { for device in devices { try await device.engine.syncOnce() } }
     }
 
-    private func engine(_ device: WorldDevice, in store: any ObjectStore) throws -> SyncEngine {
+    private func engine(_ device: SimulatedDevice, in store: any ObjectStore) throws -> SyncEngine {
         try SyncEngine(
-            device.queue, tables: WorldDevice.tables(.first), store: store,
+            device.queue, tables: SimulatedDevice.tables(.first), store: store,
             keyStore: device.keyStore)
     }
 
-    private func group() async throws -> [WorldDevice] {
-        let devices = try await WorldDevice.group(["a", "b", "c"], in: objects)
+    private func group() async throws -> [SimulatedDevice] {
+        let devices = try await SimulatedDevice.group(["a", "b", "c"], in: objects)
         try await settle(devices)
         return devices
     }
 
     /// Resets the group in a store of the device's own, and continues there.
-    private func reset(_ device: WorldDevice) async throws -> WorldObjects {
-        let own = WorldObjects()
-        let elsewhere = try engine(device, in: WorldStore(own))
+    private func reset(_ device: SimulatedDevice) async throws -> SimulatedObjects {
+        let own = SimulatedObjects()
+        let elsewhere = try engine(device, in: SimulatedStore(own))
         try await elsewhere.reset(force: true)
         try await device.write("INSERT INTO parent VALUES ('\(device.name)', 1, NULL)")
         try await elsewhere.syncOnce()
         return own
     }
 
-    private func expectAll(_ devices: [WorldDevice]) throws {
+    private func expectAll(_ devices: [SimulatedDevice]) throws {
         for device in devices {
             let rows = try device.queue.read { try $0.strings("SELECT id FROM parent ORDER BY id") }
             check(rows, equals: ["a", "b", "c"], "\(device.name)")

@@ -4,23 +4,23 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// What a stranger has put into a store under names of a member's log: bytes that the member has
 /// not signed.
 struct SyncStrangerTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func settle(_ devices: [WorldDevice]) async throws {
+    private func settle(_ devices: [SimulatedDevice]) async throws {
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
     }
 
-    private func parents(_ device: WorldDevice) throws -> [String?] {
+    private func parents(_ device: SimulatedDevice) throws -> [String?] {
         try device.queue.read { try $0.strings("SELECT id FROM parent ORDER BY id") }
     }
 
-    private func log(of device: WorldDevice) throws -> (group: Data, member: MemberID) {
+    private func log(of device: SimulatedDevice) throws -> (group: Data, member: MemberID) {
         let file = try SyncedFile(device.queue)
         let group = try require(SyncNames.group(of: require(file.group) + "/"))
         let id = try require(SyncNames.group(of: require(file.member) + "/"))
@@ -29,7 +29,7 @@ struct SyncStrangerTests {
 
     /// Puts garbage at a number of the device's log, as many after its last batch.
     private func putGarbage(
-        into device: WorldDevice, after: UInt64 = 1, attempt: UInt64 = 0, size: Int = 7
+        into device: SimulatedDevice, after: UInt64 = 1, attempt: UInt64 = 0, size: Int = 7
     ) throws {
         let (group, member) = try log(of: device)
         let log = SyncNames.log(group: group, member: member)
@@ -39,17 +39,17 @@ struct SyncStrangerTests {
         check(objects.create(name, Data(count: size)))
     }
 
-    private func putGarbage(under name: (Data) -> String, in device: WorldDevice) throws {
+    private func putGarbage(under name: (Data) -> String, in device: SimulatedDevice) throws {
         check(objects.create(name(try log(of: device).group), Data("garbage".utf8)))
     }
 
     /// What the members write reaches all of them, and a newcomer.
-    private func expectAllIsWell(_ devices: [WorldDevice]) async throws {
+    private func expectAllIsWell(_ devices: [SimulatedDevice]) async throws {
         for device in devices {
             try await device.write("INSERT INTO parent VALUES ('\(device.name)', 1, NULL)")
         }
         try await settle(devices)
-        let guest = try WorldDevice("newcomer", objects)
+        let guest = try SimulatedDevice("newcomer", objects)
         try await guest.join(devices[0])
         try await settle(devices + [guest])
         for device in devices + [guest] {
@@ -61,14 +61,14 @@ struct SyncStrangerTests {
 
     @Test(arguments: [1, 2, 5, 1000] as [UInt64])
     func `garbage at or after the end of every log stops nobody`(_ after: UInt64) async throws {
-        let devices = try await WorldDevice.group(["desk", "laptop", "phone"], in: objects)
+        let devices = try await SimulatedDevice.group(["desk", "laptop", "phone"], in: objects)
         try await settle(devices)
         for device in devices { try putGarbage(into: device, after: after) }
         try await expectAllIsWell(devices)
     }
 
     @Test func `a number of which many names are taken goes under the next one`() async throws {
-        let devices = try await WorldDevice.group(["desk", "phone"], in: objects)
+        let devices = try await SimulatedDevice.group(["desk", "phone"], in: objects)
         try await settle(devices)
         for device in devices {
             try putGarbage(into: device, size: SealedObject.longest + 1)
@@ -84,7 +84,7 @@ struct SyncStrangerTests {
     }
 
     @Test func `garbage in the log of a member that was removed stops nobody`() async throws {
-        let devices = try await WorldDevice.group(["desk", "phone", "tablet"], in: objects)
+        let devices = try await SimulatedDevice.group(["desk", "phone", "tablet"], in: objects)
         try await settle(devices)
         let tablet = try require(
             await devices[0].engine.members().first { $0.name == "tablet" })
@@ -96,7 +96,7 @@ struct SyncStrangerTests {
     }
 
     @Test func `garbage as the next snapshots, entries and successors stops nobody`() async throws {
-        let devices = try await WorldDevice.group(["desk", "phone"], in: objects)
+        let devices = try await SimulatedDevice.group(["desk", "phone"], in: objects)
         try await settle(devices)
         for number in 3...8 as ClosedRange<UInt64> {
             try putGarbage(under: { SyncNames.snapshot(group: $0, number: number) }, in: devices[0])
@@ -109,8 +109,8 @@ struct SyncStrangerTests {
     }
 
     @Test func `a device whose log has not begun does not become another one`() async throws {
-        let phone = try await WorldDevice.group(["phone"], in: objects)[0]
-        let laptop = try WorldDevice("laptop", objects)
+        let phone = try await SimulatedDevice.group(["phone"], in: objects)[0]
+        let laptop = try SimulatedDevice("laptop", objects)
         try await laptop.write("INSERT INTO parent VALUES ('a', 1, NULL)")
         try await laptop.engine.join(
             try await phone.engine.invite(.once, role: .admin), deviceName: "laptop",

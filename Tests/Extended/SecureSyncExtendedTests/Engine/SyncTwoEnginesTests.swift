@@ -4,17 +4,19 @@ import TestSupport
 import Testing
 
 @testable import SecureSync
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// Two engines that work on one file at once, as an app and a command line beside it do.
 struct SyncTwoEnginesTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     @Test func `two engines on one file send and apply everything, and stay one member`()
         async throws
     {
-        let (phone, server) = (try WorldDevice("d0", objects), try WorldDevice("d1", objects))
+        let (phone, server) = (
+            try SimulatedDevice("d0", objects), try SimulatedDevice("d1", objects)
+        )
         try await phone.engine.createGroup(deviceName: "d0")
         try await server.engine.join(
             try await phone.engine.invite(.once, role: .admin), deviceName: "d1", localRows: .keep)
@@ -24,8 +26,8 @@ struct SyncTwoEnginesTests {
         let queue = SecureDatabaseQueue(url: server.database.url, configuration: configuration)
         try await queue.open(with: .raw(TemporaryDatabase.key))
         let second = try SyncEngine(
-            queue, capture: Capture(WorldDevice.tables(.first)), store: WorldStore(objects),
-            keyStore: server.keyStore, policy: WorldDevice.policy)
+            queue, capture: Capture(SimulatedDevice.tables(.first)), store: SimulatedStore(objects),
+            keyStore: server.keyStore, policy: SimulatedDevice.policy)
 
         let (first, other, firstQueue, otherQueue) = (
             server.engine, phone.engine, server.queue, phone.queue

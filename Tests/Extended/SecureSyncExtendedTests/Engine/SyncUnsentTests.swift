@@ -3,12 +3,12 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// A row that cannot travel stops nothing but itself.
 struct SyncUnsentTests {
-    private func others(_ device: WorldDevice) throws -> [String?] {
+    private func others(_ device: SimulatedDevice) throws -> [String?] {
         try device.queue.read {
             try $0.strings(
                 "SELECT name || value FROM setting WHERE name <> 'x' ORDER BY name")
@@ -22,8 +22,8 @@ struct SyncUnsentTests {
     func `a row that cannot travel is listed, and all else continues in both directions`(
         value: String, reason: SyncConflict.Reason
     ) async throws {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO setting VALUES ('x', 0, \(value), 1)")
         // More than it takes for snapshots.
@@ -54,7 +54,7 @@ struct SyncUnsentTests {
     @Test func `a row that cannot travel takes what others write into its other columns`()
         async throws
     {
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: WorldObjects())
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: SimulatedObjects())
         let (phone, laptop) = (devices[0], devices[1])
         try await phone.write("INSERT INTO parent (id, name, code) VALUES ('x', 1, 'a')")
         for device in devices { try await device.engine.syncOnce() }
@@ -91,8 +91,8 @@ struct SyncUnsentTests {
     @Test func `a row that is longer than a batch is sent again when the store has lost it`()
         async throws
     {
-        let objects = WorldObjects()
-        let devices = try await WorldDevice.group(["phone", "laptop"], in: objects)
+        let objects = SimulatedObjects()
+        let devices = try await SimulatedDevice.group(["phone", "laptop"], in: objects)
         let (phone, laptop) = (devices[0], devices[1])
         for device in devices { try await device.engine.syncOnce() }
         let known = objects.names

@@ -4,20 +4,22 @@ import SecureSync
 import TestSupport
 import Testing
 
-@testable import SyncWorlds
+@testable import SyncSimulator
 @testable import SecureSyncTests
 
 /// What `verify()` says of stores that have lost objects or show others.
 struct SyncVerifyingTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
-    private func settle(_ devices: [WorldDevice]) async throws {
+    private func settle(_ devices: [SimulatedDevice]) async throws {
         for _ in 0..<3 { for device in devices { try await device.engine.syncOnce() } }
     }
 
     /// A phone and a laptop, each with two batches, and an old state of the store.
-    private func group() async throws -> (devices: [WorldDevice], old: [String: Data]) {
-        let devices = [try WorldDevice("phone", objects), try WorldDevice("laptop", objects)]
+    private func group() async throws -> (devices: [SimulatedDevice], old: [String: Data]) {
+        let devices = [
+            try SimulatedDevice("phone", objects), try SimulatedDevice("laptop", objects),
+        ]
         try await devices[0].write("INSERT INTO parent VALUES ('a', 1, NULL)")
         try await devices[0].engine.createGroup(deviceName: "phone")
         try await devices[1].join(devices[0])
@@ -81,7 +83,7 @@ struct SyncVerifyingTests {
 
     @Test func `what another member has applied is missed by one that has not`() async throws {
         let (devices, _) = try await group()
-        let desk = try WorldDevice("desk", objects)
+        let desk = try SimulatedDevice("desk", objects)
         try await desk.join(devices[0])
         try await settle(devices + [desk])
         let before = Set(objects.names)
@@ -104,9 +106,9 @@ struct SyncVerifyingTests {
     @Test func `writes that are sealed and not sent are not missed`() async throws {
         let (devices, _) = try await group()
         devices[0].store.watchCreations(
-            .init(before: { name in if name.contains("/d/") { throw WorldStore.Killed() } }))
+            .init(before: { name in if name.contains("/d/") { throw SimulatedStore.Killed() } }))
         try await devices[0].write("INSERT INTO setting VALUES ('phone', 'c', 1, 1)")
-        await #expect(throws: WorldStore.Killed.self) { try await devices[0].engine.syncOnce() }
+        await #expect(throws: SimulatedStore.Killed.self) { try await devices[0].engine.syncOnce() }
         try await check(devices[0].engine.verify().problems, equals: [])
     }
 }

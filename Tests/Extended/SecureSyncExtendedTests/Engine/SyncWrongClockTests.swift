@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 
 @testable import SecureSync
-@testable import SyncWorlds
+@testable import SyncSimulator
 
 /// A device whose clock was far ahead, and is right again.
 struct SyncWrongClockTests {
-    private let objects = WorldObjects()
+    private let objects = SimulatedObjects()
 
     @Test
-    func `what it has written waits, and it continues after it was removed and has joined again`()
+    func `its writes wait, and it continues after it was removed and has joined again`()
         async throws
     {
-        let anna = try WorldDevice("anna", objects)
-        let ben = try WorldDevice("ben", objects, clockOffset: 800 * 86_400_000)
+        let anna = try SimulatedDevice("anna", objects)
+        let ben = try SimulatedDevice("ben", objects, clockOffset: 800 * 86_400_000)
         try await anna.engine.createGroup(deviceName: "anna")
         try await ben.join(anna)
         try await ben.write("INSERT INTO parent VALUES ('ahead', 'ben', NULL)")
@@ -24,7 +24,7 @@ struct SyncWrongClockTests {
         try check(!anna.rows().contains { $0.contains("'ahead'") })
 
         let engine = try SyncEngine(
-            ben.queue, capture: Capture(WorldDevice.tables(.first)), store: ben.store,
+            ben.queue, capture: Capture(SimulatedDevice.tables(.first)), store: ben.store,
             keyStore: ben.keyStore)
         let member = try require(try await anna.engine.members().first { $0.name == "ben" })
         try await anna.engine.remove(member)

@@ -99,7 +99,7 @@ struct MergeOracle: Sendable {
         }
     }
 
-    /// The greatest subset whose rows have all that they refer to within it.
+    /// The greatest subset that contains every row to which its rows refer.
     private func supported(_ rows: [Name: Merged]) -> [Name: Merged] {
         var rows = rows
         while true {

@@ -129,7 +129,7 @@ struct MirrorCompactionTests {
             let date = states[index].date + 0.01
             try await check(restored(at: date).state, equals: states[index].state)
         }
-        // Another start continues with the newest, if the log was not begun anew in the meantime.
+        // Another start continues with the newest, if the log was not restarted in the meantime.
         // If the mirror has just emptied the log, the next commit does that. After a second one,
         // the log has few frames, or too few new ones to be emptied again.
         for _ in 0..<2 {

@@ -37,7 +37,7 @@ struct MirrorDamageTests {
         var states: [State] = []
         for part in 0..<2 {
             if part == 1 {
-                // The next mirror does not find its place in the log, and begins anew.
+                // The next mirror does not find its place in the log, and starts over.
                 try await pool.writeWithoutTransaction { db in
                     try db.checkpoint(.truncate)
                     try db.executeUpdate("INSERT INTO large VALUES (1)")
@@ -249,7 +249,7 @@ struct MirrorDamageTests {
             } catch let error as SecureStorageError {
                 Issue.record("\(error): \(damage.description)")
             }
-            // What a store has beside its objects is no damage.
+            // Anything that a store has beside its objects is not damage.
             let known = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.bytes) })
             if damage.changes.allSatisfy({ known[$0.name] != nil }) {
                 let isChanged = damage.changes.contains { change in

@@ -166,7 +166,7 @@ struct MirrorInterleavingTests {
                 else { return }
                 try await goOn(first)
             })
-        // The copy would go on with the same log otherwise.
+        // The copy would continue the same log otherwise.
         try add(8, to: other)
         try await other.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try add(9, to: other)
@@ -180,7 +180,7 @@ struct MirrorInterleavingTests {
     }
 
     @Test
-    func `a mirror that was stopped before it went on with a new generation has lost the name`()
+    func `a mirror that was stopped before it continued with a new generation has lost the name`()
         async throws
     {
         let second = Locked<DatabaseMirror?>(nil)

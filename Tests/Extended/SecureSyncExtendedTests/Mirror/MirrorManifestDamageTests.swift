@@ -137,7 +137,7 @@ struct MirrorManifestDamageTests {
         check(left.allSatisfy { $0.size < 300 })
     }
 
-    @Test func `a manifest that comes while a restore or a check looks for it is no damage`()
+    @Test func `a manifest that comes while a restore or a check looks for it is not damage`()
         async throws
     {
         try await generation(1)

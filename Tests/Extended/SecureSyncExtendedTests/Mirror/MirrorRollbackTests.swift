@@ -28,7 +28,7 @@ struct MirrorRollbackTests {
 
     // `grows`: whether the older file gets a longer log than the newer one had.
     @Test(arguments: [false, true])
-    func `a file that was put back begins anew, and what was shipped before is not lost`(
+    func `a file that was put back starts over, and what was shipped before is not lost`(
         grows: Bool
     ) async throws {
         let pool = try home.openPool()

@@ -95,7 +95,7 @@ struct MirrorThinningTests {
         }
         let report = try await DatabaseMirror.verify("notes", in: store, key: key)
         check(report.problems.isEmpty, "\(report.problems)")
-        // A mark stands for all that were thinned out in its place.
+        // A mark stands for all generations that were thinned out in its place.
         try await check(store.listAll(names.thinned).count <= 10)
     }
 
@@ -161,7 +161,7 @@ struct MirrorThinningTests {
     }
 
     @Test(arguments: 0...4)
-    func `a kill while one is thinned out is no damage, and the next run continues`(
+    func `a kill while one is thinned out damages nothing, and the next run continues`(
         left: Int
     ) async throws {
         for number in 1...19 { try await run(number) }

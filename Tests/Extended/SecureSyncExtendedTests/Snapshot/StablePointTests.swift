@@ -7,26 +7,28 @@ import Testing
 
 struct StablePointTests {
     /// Takes one step, chosen by `pick`, which returns a number below its argument.
-    private func step(_ world: inout StablePointWorld, _ pick: (Int) -> Int) {
-        let index = pick(world.members.count)
-        let other = StablePointWorld.id(pick(world.members.count))
+    private func step(_ simulation: inout StablePointSimulation, _ pick: (Int) -> Int) {
+        let index = pick(simulation.members.count)
+        let other = StablePointSimulation.id(pick(simulation.members.count))
         switch pick(12) {
         case 0, 1:
-            let kind: [StablePointWorld.Kind] = [.update, .none, .delete, .insert, .update]
-            _ = world.seal(
+            let kind: [StablePointSimulation.Kind] = [.update, .none, .delete, .insert, .update]
+            _ = simulation.seal(
                 index, kind[pick(kind.count)], above: UInt64(pick(3)), promising: UInt64(pick(5)))
-        case 2, 3: _ = world.send(index)
-        case 4, 5, 6: _ = world.pull(index, from: other)
-        case 7: _ = world.adopt(index)
-        case 8: _ = world.snapshot(index, silent: pick(3) == 0 ? [other] : [])
-        case 9: _ = world.load(index)
-        case 10: _ = world.comeBack(index)
-        default: _ = world.forgetUndeclared(index)
+        case 2, 3: _ = simulation.send(index)
+        case 4, 5, 6: _ = simulation.pull(index, from: other)
+        case 7: _ = simulation.adopt(index)
+        case 8: _ = simulation.snapshot(index, silent: pick(3) == 0 ? [other] : [])
+        case 9: _ = simulation.load(index)
+        case 10: _ = simulation.comeBack(index)
+        default: _ = simulation.forgetUndeclared(index)
         }
     }
 
     /// Walks at random until something fails, and returns the walk and what failed.
-    private func walk(_ seeds: Range<Int>, mistake: StablePointWorld.Mistake?) -> (Int, String)? {
+    private func walk(_ seeds: Range<Int>, mistake: StablePointSimulation.Mistake?) -> (
+        Int, String
+    )? {
         for seed in seeds {
             var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
             func pick(_ count: Int) -> Int {
@@ -35,10 +37,10 @@ struct StablePointTests {
                 state ^= state << 17
                 return Int(state >> 33) % count
             }
-            var world = StablePointWorld(members: 2 + seed % 2, mistake: mistake)
+            var simulation = StablePointSimulation(members: 2 + seed % 2, mistake: mistake)
             for _ in 0..<150 {
-                step(&world, pick)
-                if let failure = world.failure { return (seed, failure) }
+                step(&simulation, pick)
+                if let failure = simulation.failure { return (seed, failure) }
             }
         }
         return nil
@@ -54,10 +56,12 @@ struct StablePointTests {
 
     /// The seeds begin shortly before the first walk that has shown the mistake.
     @Test(arguments: [
-        (StablePointWorld.Mistake.closedAtOnce, 12_600), (.undeclared, 600), (.futureForgotten, 0),
+        (StablePointSimulation.Mistake.closedAtOnce, 12_600), (.undeclared, 600),
+        (.futureForgotten, 0),
         (.timestampedLow, 0), (.lateMerged, 100), (.returnMerged, 50), (.entryUndeclared, 200),
     ])
-    func `each mistake is seen on some walk`(_ mistake: StablePointWorld.Mistake, _ first: Int) {
+    func `each mistake is seen on some walk`(_ mistake: StablePointSimulation.Mistake, _ first: Int)
+    {
         check(walk(first..<first + 2000, mistake: mistake) != nil)
         check(walk(first..<first + 150, mistake: nil) == nil)
     }
@@ -65,18 +69,20 @@ struct StablePointTests {
     /// Too rare for walks: a row is deleted and inserted again below the stable point, and an edit
     /// of its first incarnation, which is above the stable point, comes after the clocks of both
     /// are forgotten.
-    @Test(arguments: [nil, StablePointWorld.Mistake.adoptedEarly])
-    func `forgetting waits for all of the snapshot`(_ mistake: StablePointWorld.Mistake?) {
-        var world = StablePointWorld(members: 3, mistake: mistake)
+    @Test(arguments: [nil, StablePointSimulation.Mistake.adoptedEarly])
+    func `forgetting waits for all of the snapshot`(_ mistake: StablePointSimulation.Mistake?) {
+        var simulation = StablePointSimulation(members: 3, mistake: mistake)
         let (b, a, c) = (0, 1, 2)
-        func publish(_ index: Int, _ kind: StablePointWorld.Kind = .none, promising: UInt64 = 0) {
-            let isSealed = world.seal(index, kind, above: 0, promising: promising)
-            let isSent = world.send(index)
+        func publish(
+            _ index: Int, _ kind: StablePointSimulation.Kind = .none, promising: UInt64 = 0
+        ) {
+            let isSealed = simulation.seal(index, kind, above: 0, promising: promising)
+            let isSent = simulation.send(index)
             check(isSealed && isSent)
         }
         func pull(_ index: Int, _ others: Int...) {
             for other in others {
-                let isPulled = world.pull(index, from: StablePointWorld.id(other))
+                let isPulled = simulation.pull(index, from: StablePointSimulation.id(other))
                 check(isPulled)
             }
         }
@@ -92,17 +98,17 @@ struct StablePointTests {
         pull(c, b, a, a)
         publish(c)
         pull(a, b, b, c)
-        let isWritten = world.snapshot(a, silent: [])
+        let isWritten = simulation.snapshot(a, silent: [])
         check(isWritten)
-        check(world.snapshots[1].declaration.stablePoint.time, equals: 10)
-        let isAdopted = world.adopt(c)
+        check(simulation.snapshots[1].declaration.stablePoint.time, equals: 10)
+        let isAdopted = simulation.adopt(c)
         check(isAdopted, equals: (mistake != nil))
         pull(c, b)
-        check((world.failure != nil), equals: (mistake != nil))
+        check((simulation.failure != nil), equals: (mistake != nil))
     }
 
     @Test func `a founder alone forgets up to its own lower bound`() throws {
-        let me = StablePointWorld.id(0)
+        let me = StablePointSimulation.id(0)
         let first = Declaration.first(of: me)
         let next = try require(
             first.next(by: me, positions: [me: 3], published: [:], lowerBound: { _, _ in 70 }))
@@ -118,7 +124,7 @@ struct StablePointTests {
     }
 
     @Test func `a log that begins holds the stable point until all have heard of it`() throws {
-        let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
+        let (me, other) = (StablePointSimulation.id(0), StablePointSimulation.id(1))
         let began = try require(
             Declaration.first(of: me, positions: [me: 1]).beginningLog(of: other))
         let next = try require(
@@ -128,7 +134,7 @@ struct StablePointTests {
     }
 
     @Test func `a closed log takes no edit`() throws {
-        let (me, other) = (StablePointWorld.id(0), StablePointWorld.id(1))
+        let (me, other) = (StablePointSimulation.id(0), StablePointSimulation.id(1))
         let began = try require(Declaration.first(of: me).beginningLog(of: other))
         let positions: VersionVector = [me: 3, other: 2]
         let closing = try require(

@@ -235,7 +235,7 @@ import Testing
         try terminal.wait("the rows") { $0[2].contains("person 1") }
         try workspace.fill("a.db", "DROP TABLE person;")
         terminal.send("r")
-        try terminal.wait("the message") { $0[23] == "person does not exist any more" }
+        try terminal.wait("the message") { $0[23] == "person no longer exists" }
         terminal.send("q")
         try terminal.expect("[status 0]")
     }

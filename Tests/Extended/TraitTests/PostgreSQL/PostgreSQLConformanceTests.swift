@@ -60,7 +60,7 @@
                 try await writer.remove([name])
             }
 
-            @Test func `a mark that was removed and set anew has changed`() async throws {
+            @Test func `a mark that was removed and set again has changed`() async throws {
                 let store = try TestServer.store()
                 let name = TestServer.prefix() + "mark"
                 try await store.mark(name, Data("1".utf8))

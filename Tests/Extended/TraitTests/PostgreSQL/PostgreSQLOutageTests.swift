@@ -140,7 +140,7 @@
                 try await store.remove([prefix + "large"])
             }
 
-            @Test func `a connection that stands still ends when the task is cancelled`()
+            @Test func `a connection that hangs ends when the task is cancelled`()
                 async throws
             {
                 let (proxy, store) = try proxied(patience: .seconds(300))

@@ -139,7 +139,7 @@
                 try await check(otherStore("other").create(batch, Data("2".utf8)))
             }
 
-            @Test func `no mark stands where a group's objects do`() async throws {
+            @Test func `no mark is stored where a group's objects are`() async throws {
                 let group = UUID().uuidString.lowercased().replacing("-", with: "")
                 try await store.mark("\(group)/w", Data("1".utf8))
                 for name in ["\(group)/m/1", "\(group)/s/1"] {

@@ -78,7 +78,7 @@ struct S3FailureTests {
         }
     }
 
-    /// Returns the `Authorization` header that a server computes for what it has received.
+    /// Returns the `Authorization` header that a server computes for a received request.
     private func authorization(_ request: LoopbackServer.Request) throws -> String {
         let sent = try require(request.headers["authorization"])
         let list = try require(sent.split(separator: "SignedHeaders=").last)
@@ -218,7 +218,7 @@ struct S3FailureTests {
         }
     }
 
-    @Test func `a transfer that is slow, but goes on, is no time-out`() async throws {
+    @Test func `a slow transfer that continues does not time out`() async throws {
         let server = try LoopbackServer(readPause: .milliseconds(25)) { request, _ in
             request.method == "PUT"
                 ? .answer(200) : .slow(Data(count: 25), pause: .milliseconds(100))
@@ -325,7 +325,7 @@ struct S3FailureTests {
             ))
     }
 
-    @Test func `pages of what is no object are skipped`() async throws {
+    @Test func `pages of keys that are not objects are skipped`() async throws {
         let server = try LoopbackServer { request, count in
             switch count {
             case 0: Self.page(["some/A", "some/B%20c"], isTruncated: true)

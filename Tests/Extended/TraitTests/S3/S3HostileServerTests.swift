@@ -99,7 +99,7 @@ struct S3HostileServerTests {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc",
     ])
-    func `what is no answer of HTTP is an error`(_ text: String) async throws {
+    func `anything but an HTTP answer is an error`(_ text: String) async throws {
         let server = try LoopbackServer { _, _ in .raw(Data(text.utf8)) }
         let store = try store(server, idle: .seconds(5))
         for call in Self.calls {

@@ -166,7 +166,7 @@ struct BackupCrashTests {
 
     #if os(Linux)
         @Test(.enabled(if: SmallDisk.isAvailable))
-        func `a full disk leaves the old backup and no draft`() async throws {
+        func `a full disk leaves the old backup and no temporary file`() async throws {
             let disk = try SmallDisk(kilobytes: 8192)
             await #expect(processExitsWith: .success) { [directory = disk.directory as URL] in
                 let vault = try TestVault(rows: 600)

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import Testing
 import TestSupport
 

@@ -19,13 +19,12 @@ import TestSupport
             try Letters.fill(home)
         }
 
-        @Test func `after a lock, no value is in memory, be it read or the neighbour of one`() async
-        {
+        @Test func `after a lock, no value is in memory, be it read or stored next to one`() async {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let vault = try VaultHome(path: path).container().vault(id: "a")
                 var used: [Int: Int] = [:]
                 try Letters.read(vault, counting: &used)
-                // The search finds neighbours while the vault is unlocked.
+                // The search finds values stored nearby while the vault is unlocked.
                 check(used.values.reduce(0, +) > 20)
                 vault.lock()
                 for index in 0..<Letters.count {

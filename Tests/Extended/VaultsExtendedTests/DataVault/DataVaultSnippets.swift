@@ -64,7 +64,7 @@ struct DataVaultSnippets {
             try sameVault.unlock(password: typed)
             print(try sameVault.getString("user") ?? "nobody")
         } catch let error as DataVaultError where error.isSelfDestructed {
-            print("begin anew")  // the vault is gone
+            print("start over")  // the vault is gone
         } catch DataVaultError.invalidPassword(let triesLeft) {
             print("wrong, \(triesLeft ?? .max) tries left")
         } catch let error as DataVaultError where error.isPolicyViolation {
@@ -128,7 +128,7 @@ struct DataVaultSnippets {
         // begin
         try await session.unlock(password: typed)
         let user = try session.withVault { try $0.getString("user") }
-        session.appDidEnterBackground()  // locked, whatever is going on
+        session.appDidEnterBackground()  // locked, whatever is in progress
         // end
         check(user == nil)
         check(session.state, equals: .locked(triesLeft: nil))

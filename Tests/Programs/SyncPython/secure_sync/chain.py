@@ -152,7 +152,7 @@ class Chain:
                 self._append(member, author, number, previous)
             self._take(fields[-1], founder, 1)
             return
-        require(self.is_active(author), "its author is no member")
+        require(self.is_active(author), "its author is not a member")
         by = self.members[author]
         require(is_signed(by.keys[ED25519], data[-64:], message), "its signature is not valid")
         require(previous == self.last, "it follows another chain")

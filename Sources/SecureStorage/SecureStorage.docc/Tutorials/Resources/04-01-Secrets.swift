@@ -8,7 +8,7 @@ final class Secrets {
     private let directory: URL
     /// Made when it is needed first, and its folder with it.
     private lazy var container = Result { try DataVaultContainer(directory: directory) }
-    /// The unlocked vault: it is locked when nothing refers to it any more.
+    /// The unlocked vault: it is locked when nothing refers to it any longer.
     private var vault: DataVault?
 
     /// - Parameter file: The notebook's file, beside which the vault gets a folder.
