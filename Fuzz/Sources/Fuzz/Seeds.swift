@@ -108,22 +108,12 @@ enum Seeds {
         seeds["url"] = try json(URL(string: "https://example.org/a?b#c"), row)
         seeds["decimal"] = try json(Decimal(string: "123456789.123456789"), row)
         seeds["dictionary"] = try json([1: true, -2: false], row)
-        // As blobs, which are also read as property lists.
-        seeds["list-note"] = Data([1, 0, 0]) + (try PlistCoder().encode(note))
-        seeds["list-dates"] = Data([1, 0, 0]) + (try PlistCoder().encode([Date.distantPast]))
-        seeds["list-xml"] = Data([1, 0, 0]) + (try xml([note]))
         return seeds
     }
 
     private static func json<T: Codable & Sendable>(_ value: T, _ row: KeyValueRow) throws -> Data {
         try row.values.put(value, forKey: KeyValueRow.key, expiresIn: nil)
         return Data([3, 1, 0]) + (try stored(row))
-    }
-
-    private static func xml(_ value: some Encodable) throws -> Data {
-        let encoder = PropertyListEncoder()
-        encoder.outputFormat = .xml
-        return try encoder.encode(value)
     }
 
     /// Returns the bytes in the row.

@@ -38,7 +38,6 @@ struct ValuesTarget: FuzzTarget {
         try readPlain()
         try readCodable()
         try readColumns()
-        try readPropertyList(bytes)
         _ = try row.read { try $0.getData(KeyValueRow.key) }
         _ = try row.read { try $0.hasKey(KeyValueRow.key) }
         _ = try row.read { try $0.keys() }
@@ -126,30 +125,9 @@ struct ValuesTarget: FuzzTarget {
         _ = try KeyValueRow.converting { try row.store.fetchAll(type, sql) }
         _ = try KeyValueRow.converting { try row.store.fetchAll(type, sql, dates: .text) }
     }
-
-    // MARK: - Property lists
-
-    /// Reads the bytes as a property list, as `CodableStorage` keeps values.
-    private func readPropertyList(_ bytes: Data) throws {
-        let store = MemoryDataStorage()
-        store.put(data: bytes, for: KeyValueRow.key)
-        let storage = CodableStorage(store: store)
-        try readPropertyList(Note.self, storage)
-        try readPropertyList(Tree.self, storage)
-        try readPropertyList([Date].self, storage)
-    }
-
-    private func readPropertyList<T: Codable>(_ type: T.Type, _ storage: CodableStorage) throws {
-        // Foundation's errors can have any type, including non-public ones.
-        let value = try allowing((any Error).self) { try storage.get(type, for: KeyValueRow.key) }
-        guard let value = value ?? nil else { return }
-        try storage.put(value, for: KeyValueRow.copy)
-        let again = try storage.get(type, for: KeyValueRow.copy)
-        precondition(again != nil, "\(type): what was put cannot be read")
-    }
 }
 
-/// A type of an app with all that property lists and JSON support.
+/// A type of an app with everything that JSON supports.
 struct Note: Codable, Sendable, Equatable {
     var title: String
     var count: Int?

@@ -95,7 +95,8 @@ extension SecureDatabaseReader {
             of: { try $0.executeQuery(sql, values: values.get()) }, map: { try $0.row(map) })
     }
 
-    private static func sendable(
+    /// Returns values in a form that another thread can bind.
+    static func sendable(
         _ values: [(any SQLiteDatatypeBridgeable)?]
     ) throws -> [SQLiteValue] {
         try values.map { try $0?.sqliteValue ?? .null }

@@ -185,13 +185,6 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         {
             return try converted(bridged.init(sqliteValue: value))
         }
-        // These two decode from keys, but JSON also represents them as a single string or number.
-        if type == URL.self {
-            return try converted(String(sqliteValue: value).flatMap { URL(string: $0) })
-        }
-        if type == Decimal.self {
-            return try converted(String(sqliteValue: value).flatMap(Self.decimal))
-        }
         do {
             return try T(from: self)
         } catch is NeedsJSON {
@@ -204,23 +197,8 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         }
     }
 
-    /// Returns whether a type is read from one column rather than from a row.
-    static func holds(_ type: any Decodable.Type) -> Bool {
-        type is any SQLiteDatatypeBridgeable.Type || type == URL.self || type == Decimal.self
-    }
-
     private func converted<T>(_ value: Any?) throws -> T {
         guard let value = value as? T else { throw SecureStorageError.typeConversionFailed }
         return value
-    }
-
-    /// Parses a decimal strictly: `Decimal(string:)` accepts the longest numeric prefix and rounds
-    /// to 38 digits.
-    private static func decimal(_ text: String) -> Decimal? {
-        guard
-            let match = text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/),
-            match.1.filter({ $0 != "." }).drop(while: { $0 == "0" }).count <= 38
-        else { return nil }
-        return Decimal(string: text)
     }
 }

@@ -59,13 +59,8 @@ struct RowEncoder: Encoder {
     fileprivate func column<T: Encodable>(_ value: T) throws -> SQLiteValue {
         // Compared first: a cast of each property would cost more.
         if T.self == Date.self, let date = value as? Date { return try dates.value(of: date) }
-        return switch value {
-        case let value as any SQLiteDatatypeBridgeable: try value.sqliteValue
-        case let value as UUID: .text(value.uuidString)
-        case let value as URL: .text(value.absoluteString)
-        case let value as Decimal: .text("\(value)")
-        default: try json(value)
-        }
+        guard let value = value as? any SQLiteDatatypeBridgeable else { return try json(value) }
+        return try value.sqliteValue
     }
 
     /// Returns any other value as JSON, or a single string, number or Boolean as such.

@@ -48,7 +48,7 @@ extension SecureDatabaseResultSet {
     private func isColumn<T: Decodable>(_ type: T.Type) -> Bool {
         let identifier = ObjectIdentifier(type)
         if lastDecodedType?.identifier == identifier { return lastDecodedType?.isColumn == true }
-        let isColumn = RowColumn.holds(type)
+        let isColumn = type is any SQLiteDatatypeBridgeable.Type
         lastDecodedType = (identifier, isColumn)
         return isColumn
     }

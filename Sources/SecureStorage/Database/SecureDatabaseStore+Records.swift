@@ -22,6 +22,7 @@ extension SecureDatabaseStore {
     /// - Throws: As `executeUpdate(_:values:)`; `.typeConversionFailed` for a property that no
     ///   column can hold; `.backingStoreError` code `.misuse` for a type without properties.
     @discardableResult
+    @_disfavoredOverload  // a dictionary literal is a list of columns
     public func insert(
         _ value: some Encodable, into table: String,
         dates: DateEncodingStrategy = .secondsSince1970
@@ -47,19 +48,17 @@ extension SecureDatabaseStore {
     /// Inserts a row of named values.
     ///
     /// ```swift
-    /// try db.insert(into: "note", ["text": "buy milk", "at": Date()])
+    /// try db.insert(["text": "buy milk", "at": Date()], into: "note")
     /// ```
     ///
     /// - Parameters:
-    ///   - table: The table's name.
     ///   - values: The value of each column; nil is NULL, a `Date` REAL as in
     ///     ``insert(_:into:dates:)``. Other columns get their default.
+    ///   - table: The table's name.
     /// - Returns: The row id.
     /// - Throws: As `executeUpdate(_:values:)`.
     @discardableResult
-    public func insert(
-        into table: String, _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
-    ) throws -> Int64 {
+    public func insert(_ values: Columns, into table: String) throws -> Int64 {
         try insert([Self.row(values)], into: table)
     }
 
@@ -74,6 +73,7 @@ extension SecureDatabaseStore {
     /// - Throws: As ``insert(_:into:dates:)``; code `.misuse` for a key that is not a property, and
     ///   where nothing else is.
     @discardableResult
+    @_disfavoredOverload  // as for `insert(_:into:dates:)`
     public func update(
         _ value: some Encodable, in table: String, key: String...,
         dates: DateEncodingStrategy = .secondsSince1970
@@ -84,21 +84,56 @@ extension SecureDatabaseStore {
     /// Updates the named columns of the rows that have a key.
     ///
     /// ```swift
-    /// try db.update("note", ["text": "buy bread"], where: ["id": id])
+    /// try db.update(["text": "buy bread"], in: "note", key: ["id": id])
     /// ```
     ///
     /// - Parameters:
-    ///   - table: The table's name.
     ///   - values: The new value of each column; nil is NULL.
+    ///   - table: The table's name.
     ///   - key: The columns that identify the rows, with their values.
     /// - Returns: The number of rows that have this key.
     /// - Throws: As `executeUpdate(_:values:)`; code `.misuse` without values or key.
     @discardableResult
     public func update(
-        _ table: String, _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>,
-        where key: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
+        _ values: Columns, in table: String, key: Columns
     ) throws -> Int {
         try update(set: Self.row(values), where: Self.row(key), in: table)
+    }
+
+    /// Updates the row of a value where the value differs from an earlier one: sets only these
+    /// columns.
+    ///
+    /// ```swift
+    /// try db.update(edited, changedFrom: note, in: "note", key: "id")
+    /// ```
+    ///
+    /// So it does not undo what others have written to other columns since `original` was read.
+    ///
+    /// - Parameters:
+    ///   - value: As for ``insert(_:into:dates:)``.
+    ///   - original: The value as it was read.
+    ///   - table: The table's name.
+    ///   - key: The columns that identify the row, properties with which both values agree.
+    ///   - dates: The format in which dates are stored.
+    /// - Returns: The number of rows that were set: 0 also if nothing differs.
+    /// - Throws: As ``update(_:in:key:dates:)``; code `.misuse` for values with different keys.
+    @discardableResult
+    public func update<T: Encodable>(
+        _ value: T, changedFrom original: T, in table: String, key: String...,
+        dates: DateEncodingStrategy = .secondsSince1970
+    ) throws -> Int {
+        let row = try RowEncoder.columns(of: value, dates: dates)
+        let before = try RowEncoder.columns(of: original, dates: dates)
+        try Self.require(key, in: row)
+        let changed = row.filter { column in
+            !before.contains { $0.name == column.name && $0.value == column.value }
+        }
+        guard !changed.contains(where: { key.contains($0.name) }) else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "the two values have different keys, so they are different rows")
+        }
+        guard !changed.isEmpty else { return 0 }
+        return try update(set: changed, where: row.filter { key.contains($0.name) }, in: table)
     }
 
     /// Inserts a value as a row, or updates the row that has its key.
@@ -139,9 +174,9 @@ extension SecureDatabaseStore {
 
     private typealias Row = [(name: String, value: SQLiteValue)]
 
-    private static func row(
-        _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
-    ) throws -> Row {
+    static func row(
+        _ values: Columns
+    ) throws -> [(name: String, value: SQLiteValue)] {
         try values.map { name, value in
             if let date = value as? Date {
                 return (name, try DateEncodingStrategy.secondsSince1970.value(of: date))
@@ -181,13 +216,12 @@ extension SecureDatabaseStore {
             throw SecureStorageError.statementFailed(
                 .misuse, "an update needs a column to set, and one that identifies the row")
         }
-        // IS, since a key column may be NULL.
+        let condition = Condition(key)
         let sql =
             "UPDATE \(SQLText.identifier(table)) SET "
             + values.map { "\(SQLText.identifier($0.name)) = ?" }.joined(separator: ", ")
-            + " WHERE "
-            + key.map { "\(SQLText.identifier($0.name)) IS ?" }.joined(separator: " AND ")
-        try executeUpdate(sql, values: (values + key).map(\.value))
+            + condition.sql
+        try executeUpdate(sql, values: values.map(\.value) + condition.values)
         return try changedRowCount()
     }
 
@@ -215,11 +249,10 @@ extension SecureDatabaseStore {
         }
     }
 
-    private static func require(_ key: [String], in row: Row) throws {
-        guard !key.isEmpty else {
-            throw SecureStorageError.statementFailed(
-                .misuse, "name the columns of the key, such as key: \"id\"")
-        }
+    static func require(
+        _ key: [String], in row: [(name: String, value: SQLiteValue)]
+    ) throws {
+        guard !key.isEmpty else { throw SecureStorageError.keyWithoutColumns }
         for name in key where !row.contains(where: { $0.name == name }) {
             throw SecureStorageError.statementFailed(
                 .misuse, "the key \"\(name)\" is not one of the value's properties")

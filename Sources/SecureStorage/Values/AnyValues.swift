@@ -32,8 +32,10 @@ enum AnyValues {
         case let text as NSString: text as String
         case let data as NSData: data as Data
         case let date as NSDate: date as Date
-        // A decimal number would lose digits.
-        case let number as NSNumber where !(number is NSDecimalNumber): self.number(number)
+        case let number as NSDecimalNumber: number.decimalValue
+        case let number as NSNumber: self.number(number)
+        case let uuid as NSUUID: uuid as UUID
+        case let url as NSURL: url as URL
         default: nil
         }
     }

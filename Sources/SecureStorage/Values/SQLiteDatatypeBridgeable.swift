@@ -1,22 +1,24 @@
 /// A type whose values can be bound to a placeholder and read from a column.
 ///
-/// `String`, `Data`, `Date`, `Bool`, `Float`, `Double` and every width of `Int` and `UInt` conform
-/// to it. An app's own type conforms with one conversion each way:
+/// `String`, `Substring`, `Data`, `[UInt8]`, `Date`, `Bool`, `Float`, `Double`, `Decimal`, `UUID`,
+/// `URL` and every width of `Int` and `UInt` conform to it. An app's own type conforms with one
+/// conversion each way:
 ///
 /// ```swift
-/// struct Identifier: SQLiteDatatypeBridgeable {
-///     var uuid: UUID
+/// struct Version: SQLiteDatatypeBridgeable {
+///     var major: Int
+///     var minor: Int
 ///
-///     init(uuid: UUID = UUID()) { self.uuid = uuid }
+///     init(_ major: Int, _ minor: Int) { (self.major, self.minor) = (major, minor) }
 ///
 ///     init?(sqliteValue: SQLiteValue) {
-///         guard case .text(let text) = sqliteValue, let uuid = UUID(uuidString: text) else {
-///             return nil
-///         }
-///         self.uuid = uuid
+///         guard case .text(let text) = sqliteValue else { return nil }
+///         let parts = text.split(separator: ".").compactMap { Int($0) }
+///         guard parts.count == 2 else { return nil }
+///         self.init(parts[0], parts[1])
 ///     }
 ///
-///     var sqliteValue: SQLiteValue { .text(uuid.uuidString) }
+///     var sqliteValue: SQLiteValue { .text("\(major).\(minor)") }
 /// }
 /// ```
 ///

@@ -16,7 +16,7 @@ extension FromCoreDataTests {
         var iterator = titles.makeAsyncIterator()
         try await check(iterator.next()?.get(), equals: ["Notes", "Engine"])
         try await queue.write { db in
-            _ = try db.update("book", ["title": "Letters"], where: ["id": 1])
+            _ = try db.update(["title": "Letters"], in: "book", key: ["id": 1])
         }
         try await check(iterator.next()?.get(), equals: ["Letters", "Engine"])
     }

@@ -75,7 +75,7 @@ struct FromCoreDataTests {
             try check(
                 db.update(Book(id: 1, title: "Letters", author: 1), in: "book", key: "id"),
                 equals: 1)
-            try check(db.update("book", ["title": "Linkers"], where: ["id": 2]), equals: 1)
+            try check(db.update(["title": "Linkers"], in: "book", key: ["id": 2]), equals: 1)
         }
         try check(titles(), equals: ["Letters", "Linkers", "Engine"])
     }
@@ -177,7 +177,7 @@ struct FromCoreDataTests {
     @Test func `row 15: what the schema does not allow is an error`() throws {
         for title in [nil, ""] as [String?] {
             let error = storageError {
-                try queue.write { db in _ = try db.insert(into: "book", ["title": title]) }
+                try queue.write { db in _ = try db.insert(["title": title], into: "book") }
             }
             check(error?.isConstraintViolation, equals: true)
         }
@@ -204,7 +204,7 @@ struct FromCoreDataTests {
                 group.addTask {
                     try await queue.write { db in
                         let count = try db.int(forQuery: "SELECT count(*) FROM book") ?? 0
-                        try db.insert(into: "book", ["title": "\(number) after \(count)"])
+                        try db.insert(["title": "\(number) after \(count)"], into: "book")
                     }
                 }
             }

@@ -57,7 +57,7 @@ extension FromRealmTests {
         try await check(iterator.next()?.get(), equals: ["Rex", "Bello"])
         let shown = ["King", "Bello"]
         try await kennel.write { db in
-            _ = try db.update("dog", ["name": "King"], where: ["id": "a"])
+            _ = try db.update(["name": "King"], in: "dog", key: ["id": "a"])
         }
         try await check(iterator.next()?.get(), equals: shown)
     }
@@ -105,7 +105,7 @@ extension FromRealmTests {
                 (id, name)
             }
             for (id, name) in dogs {
-                try db.update("dog", ["shout": name.uppercased()], where: ["id": id])
+                try db.update(["shout": name.uppercased()], in: "dog", key: ["id": id])
             }
         }
         try kennel.migrate(migrations)

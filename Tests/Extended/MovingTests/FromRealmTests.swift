@@ -87,7 +87,7 @@ struct FromRealmTests {
         try kennel.write { db in
             try db.upsert(Dog(id: "a", name: "King", owner: 1), into: "dog", key: "id")
             try db.upsert(Dog(id: "c", name: "Fido"), into: "dog", key: "id")
-            try check(db.update("dog", ["name": "Bella"], where: ["id": "b"]), equals: 1)
+            try check(db.update(["name": "Bella"], in: "dog", key: ["id": "b"]), equals: 1)
         }
         try check(names(), equals: ["King", "Bella", "Fido"])
         try check(

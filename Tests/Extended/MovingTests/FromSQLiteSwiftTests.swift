@@ -98,7 +98,7 @@ struct FromSQLiteSwiftTests {
 
     @Test func `row 12: named values are inserted, and the row id is returned`() throws {
         let id = try queue.write { db in
-            try db.insert(into: "users", ["email": "eve@example.com", "age": nil])
+            try db.insert(["email": "eve@example.com", "age": nil], into: "users")
         }
         check(id, equals: 3)
         try check(emails().last, equals: "eve@example.com")
@@ -108,8 +108,8 @@ struct FromSQLiteSwiftTests {
         throws
     {
         try queue.write { db in
-            try check(db.update("users", ["email": "new"], where: ["id": 1]), equals: 1)
-            try check(db.update("users", ["email": "none"], where: ["id": 9]), equals: 0)
+            try check(db.update(["email": "new"], in: "users", key: ["id": 1]), equals: 1)
+            try check(db.update(["email": "none"], in: "users", key: ["id": 9]), equals: 0)
             try db.executeUpdate("DELETE FROM users WHERE id = ?", 2)
         }
         try check(emails(), equals: ["new"])

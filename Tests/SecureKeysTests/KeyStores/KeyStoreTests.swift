@@ -82,8 +82,6 @@ struct KeyStoreTests {
             }
         }
         check(error?.kind, equals: .unavailable)
-        check(
-            keyStoreError { _ = try KeyStoreDataStorage(keyStore: store).data(for: "k") } != nil)
     }
 
     @Test func `nothing is stored if making the new secret fails`() throws {

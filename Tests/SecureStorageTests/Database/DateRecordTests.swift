@@ -47,10 +47,10 @@ struct DateRecordTests {
 
     @Test func `the current time is read back to the microsecond`() throws {
         let now = Date()
-        try db.insert(into: "event", ["id": 1, "at": now])
+        try db.insert(["id": 1, "at": now], into: "event")
         let read = try require(db.fetchOne(Date.self, "SELECT at FROM event"))
         check(abs(read.timeIntervalSince(now)) < 0.000001)
-        try check(db.update("event", ["id": 2], where: ["at": read]), equals: 1)
+        try check(db.update(["id": 2], in: "event", key: ["at": read]), equals: 1)
     }
 
     @Test func `two events of one second are sorted by their fraction`() throws {

@@ -138,17 +138,17 @@ struct RecordTests {
     @Test func `named values are inserted and updated`() throws {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
-        let id = try db.insert(into: "note", ["identifier": "x", "tags": "[]", "at": nil])
+        let id = try db.insert(["identifier": "x", "tags": "[]", "at": nil], into: "note")
         try check(db.string(forQuery: "SELECT text FROM note"), equals: "none")
-        try check(db.update("note", ["text": "milk", "at": 5], where: ["id": id]), equals: 1)
+        try check(db.update(["text": "milk", "at": 5], in: "note", key: ["id": id]), equals: 1)
         try check(db.string(forQuery: "SELECT text || at FROM note"), equals: "milk5")
-        try check(db.update("note", ["text": "milk"], where: ["id": 99]), equals: 0)
-        try check(db.update("note", ["link": "none"], where: ["link": nil]), equals: 1)
+        try check(db.update(["text": "milk"], in: "note", key: ["id": 99]), equals: 0)
+        try check(db.update(["link": "none"], in: "note", key: ["link": nil]), equals: 1)
         check(
-            storageError { _ = try db.update("note", [:], where: ["id": 1]) }?.resultCode,
+            storageError { _ = try db.update([:], in: "note", key: ["id": 1]) }?.resultCode,
             equals: .misuse
         )
-        try db.insert(into: "note", [:])
+        try db.insert([:], into: "note")
         try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 2)
     }
 
@@ -156,9 +156,9 @@ struct RecordTests {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         try db.executeUpdate(#"CREATE TABLE "a""b; --" ("c""d" TEXT, "select" TEXT)"#)
-        try db.insert(into: "a\"b; --", ["c\"d": "1", "select": "2"])
+        try db.insert(["c\"d": "1", "select": "2"], into: "a\"b; --")
         try check(db.string(forQuery: #"SELECT "select" FROM "a""b; --""#), equals: "2")
-        check(storageError { try db.insert(into: "pair; DROP TABLE note", ["a": 1]) } != nil)
+        check(storageError { try db.insert(["a": 1], into: "pair; DROP TABLE note") } != nil)
         try check(db.int(forQuery: "SELECT count(*) FROM note"), equals: 0)
     }
 
@@ -194,7 +194,7 @@ struct RecordTests {
         let database = try TemporaryDatabase()
         let db = try Self.open(database)
         for number in 1...50 {
-            try db.insert(into: "pair", ["a": number, "b": 0, "text": "t\(number)"])
+            try db.insert(["a": number, "b": 0, "text": "t\(number)"], into: "pair")
         }
         let sql = "SELECT a FROM pair WHERE %@ IN (SELECT value FROM json_each(?)) ORDER BY a"
         func rows(_ column: String, _ list: JSONArray) throws -> [Int] {

@@ -8,7 +8,7 @@ func coreDataFirstLines(path: String, migrations: SchemaMigrations) throws -> [S
     try library.open(with: .passphrase("correct horse battery staple"))
     try library.migrate(migrations)
 
-    let id = try library.write { db in try db.insert(into: "book", ["title": "Notes"]) }
+    let id = try library.write { db in try db.insert(["title": "Notes"], into: "book") }
     let titles = try library.fetchAll("SELECT title FROM book WHERE title LIKE ?", "%Not%") {
         (title: String) in title
     }
@@ -62,7 +62,7 @@ func libraryMigrations(convertingFrom store: URL? = nil) -> SchemaMigrations {
         }
         for (id, cover) in covers {
             let value = try coreDataValue(cover, store: store)
-            try db.update("book", ["cover": value], where: ["id": id])
+            try db.update(["cover": value], in: "book", key: ["id": id])
         }
         // Core Data's own tables, with their triggers, which call functions that only it has.
         for table in try db.fetchAll(coreDataTables, map: { (name: String) in name }) {

@@ -12,9 +12,8 @@ func grdbFirstLines(
     try queue.migrate(migrations)
 
     let id = try queue.write { db in try db.insert(note, into: "note") }
-    let notes = try queue.read { db in
-        try db.fetchAll(Note.self, "SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
-    }
+    let notes = try queue.fetchAll(
+        Note.self, "SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
     _ = id
     return notes
 }

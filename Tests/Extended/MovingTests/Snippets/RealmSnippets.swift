@@ -95,15 +95,13 @@ func importKennel(_ export: RealmStudioExport, to url: URL, key: DatabaseKey) th
             try db.inSavePoint { db in
                 for person in try export.objects("Person") {
                     try db.insert(
-                        into: "person",
                         [
                             "id": person["_id"] as? Int64, "name": person["name"] as? String,
                             "city": person.link("address")?["city"] as? String,
-                        ])
+                        ], into: "person")
                 }
                 for dog in try export.objects("Dog") {
                     try db.insert(
-                        into: "dog",
                         [
                             "id": dog["_id"] as? String, "name": dog["name"] as? String,
                             "born": dog.date("born")?.timeIntervalSince1970,
@@ -111,12 +109,12 @@ func importKennel(_ export: RealmStudioExport, to url: URL, key: DatabaseKey) th
                             "isVaccinated": dog["isVaccinated"] as? Bool,
                             "chip": dog["chip"] as? String,
                             "owner": dog.link("owner")?["_id"] as? Int64,
-                        ])
+                        ], into: "dog")
                 }
                 for person in try export.objects("Person") {
                     for (position, dog) in try person.list("dogs").enumerated() {
                         try db.update(
-                            "dog", ["position": position], where: ["id": dog["_id"] as? String])
+                            ["position": position], in: "dog", key: ["id": dog["_id"] as? String])
                     }
                 }
                 return false

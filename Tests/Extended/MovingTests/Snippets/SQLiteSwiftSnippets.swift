@@ -7,7 +7,7 @@ func sqliteSwiftFirstLines(path: String) throws -> [String] {
     let queue = SecureDatabaseQueue(fullDatabasePath: path)
     try queue.open(with: .passphrase("correct horse battery staple"))
 
-    let id = try queue.write { db in try db.insert(into: "users", ["email": "ada@example.com"]) }
+    let id = try queue.write { db in try db.insert(["email": "ada@example.com"], into: "users") }
     let emails = try queue.fetchAll(
         "SELECT id, email FROM users WHERE email LIKE ?", "%@example.com"
     ) {

@@ -57,7 +57,7 @@
             let refusal = try compile(
                 """
                 try await queue.inExclusiveTransaction { db in
-                    try db.update("note", ["text": "x"], where: ["id": 1])
+                    try db.update(["text": "x"], in: "note", key: ["id": 1])
                 }
                 """)
             check(refusal.status != 0)

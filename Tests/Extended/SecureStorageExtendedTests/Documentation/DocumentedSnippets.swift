@@ -227,37 +227,83 @@ struct DocumentedSnippets {
         case low, normal, high
     }
 
-    struct Identifier: SQLiteDatatypeBridgeable {
-        var uuid: UUID
+    struct Version: SQLiteDatatypeBridgeable {
+        var major: Int
+        var minor: Int
 
-        init(uuid: UUID = UUID()) { self.uuid = uuid }
+        init(_ major: Int, _ minor: Int) { (self.major, self.minor) = (major, minor) }
 
         init?(sqliteValue: SQLiteValue) {
-            guard case .text(let text) = sqliteValue, let uuid = UUID(uuidString: text) else {
-                return nil
-            }
-            self.uuid = uuid
+            guard case .text(let text) = sqliteValue else { return nil }
+            let parts = text.split(separator: ".").compactMap { Int($0) }
+            guard parts.count == 2 else { return nil }
+            self.init(parts[0], parts[1])
         }
 
-        var sqliteValue: SQLiteValue { .text(uuid.uuidString) }
+        var sqliteValue: SQLiteValue { .text("\(major).\(minor)") }
     }
     // end
 
     @Test func `types of your own`() throws {
         let db = try database.openStore()
         // begin
-        try db.executeUpdate("CREATE TABLE task (id TEXT PRIMARY KEY, priority INTEGER)")
+        try db.executeUpdate("CREATE TABLE task (version TEXT, priority INTEGER)")
         try db.executeUpdate(
-            "INSERT INTO task VALUES (?, ?)", values: [Identifier(), Priority.high])
+            "INSERT INTO task VALUES (?, ?)", values: [Version(1, 2), Priority.high])
 
-        let rs = try db.executeQuery("SELECT id, priority FROM task")
-        while try rs.next() {
-            let id: Identifier? = try rs.object(forColumnName: "id")
-            let priority: Priority? = try rs.object(forColumnName: "priority")
-            print(id?.uuid.uuidString ?? "", priority ?? .normal)
+        let tasks = try db.fetchAll("SELECT version, priority FROM task") {
+            (version: Version, priority: Priority) in "\(version.major): \(priority)"
         }
         // end
-        try check(db.int("SELECT priority FROM task"), equals: 2)
+        check(tasks, equals: ["1: high"])
+    }
+
+    private enum Rows {
+        // begin
+        struct Note: Codable, Sendable {
+            var id: Int64?
+            var folder: UUID?
+            var text: String
+            var at: Date
+        }
+        // end
+    }
+
+    @Test func `rows as your types`() async throws {
+        typealias Note = Rows.Note
+        let pool = try database.openPool()
+        try await pool.write { db in
+            try db.executeUpdate(
+                "CREATE TABLE note (id INTEGER PRIMARY KEY, folder TEXT, text TEXT, at REAL)")
+        }
+        // begin
+        let folder = UUID()
+        let id = try await pool.write { db in
+            try db.insert(
+                Note(id: nil, folder: folder, text: "buy milk", at: Date()), into: "note")
+        }
+
+        let note = try await pool.find(Note.self, in: "note", key: ["id": id])
+        let notes = try await pool.fetchAll(
+            Note.self, "SELECT * FROM note WHERE folder = ? ORDER BY at DESC", values: [folder])
+        let count = try await pool.count(in: "note", key: ["folder": folder])
+        // end
+        check(note?.text, equals: "buy milk")
+        check(notes.map(\.id), equals: [id])
+        check(count, equals: 1)
+        guard let note else { return }
+        // begin
+        try await pool.write { db in
+            var edited = note
+            edited.text = "buy oat milk"
+            try db.update(edited, changedFrom: note, in: "note", key: "id")  // what differs
+
+            try db.update(["folder": nil], in: "note", key: ["id": id])  // named columns
+            try db.upsert(edited, into: "note", key: "id")  // inserts, or sets all columns
+            try db.delete(from: "note", key: ["id": id])
+        }
+        // end
+        try await check(pool.count(in: "note"), equals: 0)
     }
 
     // begin

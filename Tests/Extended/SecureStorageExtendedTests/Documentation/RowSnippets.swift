@@ -6,7 +6,7 @@ import TestSupport
 
 /// The documentation's snippets for typed rows and for rows that are written by name.
 struct RowSnippets {
-    private struct Note: Encodable, Sendable {
+    private struct Note: Codable, Sendable {
         var id: Int64?
         var text: String
         var at: Date?
@@ -22,8 +22,8 @@ struct RowSnippets {
         try Self.prepare(db)
         let id = try db.insert(Note(id: nil, text: "buy milk"), into: "note")
         check(id, equals: 1)
-        try db.insert(into: "note", ["text": "buy milk", "at": Date()])
-        try db.update("note", ["text": "buy bread"], where: ["id": id])
+        try db.insert(["text": "buy milk", "at": Date()], into: "note")
+        try db.update(["text": "buy bread"], in: "note", key: ["id": id])
         let since = Date(timeIntervalSince1970: 0)
         let notes = try db.fetchAll("SELECT id, text, at FROM note WHERE at > ?", since) {
             (id: Int64, text: String, at: Date?) in Note(id: id, text: text, at: at)
@@ -34,6 +34,18 @@ struct RowSnippets {
             try rs.row { (id: Int64, text: String, at: Date?) in print(id, text) }
         }
         try inList(db)
+        try byKey(db, id)
+    }
+
+    private func byKey(_ db: SecureDatabaseStore, _ id: Int64) throws {
+        let note = try db.find(Note.self, in: "note", key: ["id": id])
+        guard let note else { return check(note != nil) }
+        var edited = note
+        edited.text = "buy nothing"
+        try db.update(edited, changedFrom: note, in: "note", key: "id")
+        try check(db.exists(in: "note", key: ["text": "buy nothing"]))
+        try db.delete(from: "note", key: ["id": id])
+        try check(db.count(in: "note"), equals: 1)
     }
 
     private func inList(_ db: SecureDatabaseStore) throws {
@@ -65,6 +77,14 @@ struct RowSnippets {
             (id: Int64, text: String) in Note(id: id, text: text)
         }
         check(notes.isEmpty)
+        try fetchValues(from: pool)
+    }
+
+    private static func fetchValues(from pool: SecureDatabasePool) throws {
+        let id = 1
+        let notes = try pool.fetchAll(Note.self, "SELECT * FROM note ORDER BY at")
+        let note = try pool.find(Note.self, in: "note", key: ["id": id])
+        check(notes.isEmpty && note == nil)
     }
 }
 

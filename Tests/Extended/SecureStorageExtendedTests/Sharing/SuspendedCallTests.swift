@@ -179,15 +179,20 @@ struct SuspendedCallTests {
             "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
         // One loop is between two rows, the other waits for its first.
         for query in [counting, Self.endless] {
-            let rows =
-                pool?.rows(as: Int.self) { try $0.executeQuery(query) }
-                ?? queue?.rows(as: Int.self) { try $0.executeQuery(query) }
+            let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+            let select = { @Sendable (db: SecureDatabaseStore) in
+                beginning.yield()
+                return try db.executeQuery(query)
+            }
+            let rows = pool?.rows(as: Int.self, select) ?? queue?.rows(as: Int.self, select)
             let loop = Task {
                 var count = 0
                 if let rows { for try await _ in rows { count += 1 } }
                 return count
             }
-            try await Task.sleep(for: .milliseconds(200))
+            // A loop that begins after `resume()` would be endless.
+            for await _ in begun { break }
+            try await Task.sleep(for: .milliseconds(50))
             await Task.detached {
                 _ =
                     pool?.suspend(waiting: .milliseconds(50))

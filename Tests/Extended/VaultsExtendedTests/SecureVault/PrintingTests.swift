@@ -34,7 +34,6 @@ struct PrintingTests {
             try FileKeyStore(
                 directory: folder.keys, sealedWith: DataEncryptionKey(name: "k", bytes: secret))
         )
-        samples["KeyStoreDataStorage"] = KeyStoreDataStorage(keyStore: memory)
         let value = ExpiringValue<Data>(expiresAfter: 60)
         value.value = secret.copied
         samples["ExpiringValue"] = value

@@ -18,7 +18,6 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
     case sixteenThreadsReadOrInsertTheSame
     case sixteenThreadsMixed
     case errorsHoldNoSecret
-    case servesAsDataStorage
 
     func run(on store: any KeyStore) throws {
         switch self {
@@ -33,7 +32,6 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
         case .sixteenThreadsReadOrInsertTheSame: try Self.threadsReadOrInsert(store)
         case .sixteenThreadsMixed: try Self.threadsMixed(store)
         case .errorsHoldNoSecret: try Self.errorsHoldNoSecret(store)
-        case .servesAsDataStorage: try Self.servesAsDataStorage(store)
         }
     }
 
@@ -207,20 +205,5 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
                 check(!text.contains(marker) && !text.contains(encoded))
             }
         }
-    }
-
-    private static func servesAsDataStorage(_ store: any KeyStore) throws {
-        let storage = KeyStoreDataStorage(keyStore: store)
-        try check(storage.data(for: "token") == nil)
-        try storage.removeData(for: "token")
-        try storage.put(data: Data("value".utf8), for: "token")
-        try storage.put(data: Data("other".utf8), for: "token")
-        try check(storage.data(for: "token"), equals: Data("other".utf8))
-        try check(store.read("token"), equals: SecretBytes(copying: Data("other".utf8)))
-        try check(storage.keys(), equals: ["token"])
-        check(keyStoreError { try storage.put(data: Data(), for: "token") }?.kind, equals: .refused)
-        check(keyStoreError { _ = try storage.data(for: "") }?.kind, equals: .invalidName)
-        try storage.removeData(for: "token")
-        try check(storage.keys(), equals: [])
     }
 }
