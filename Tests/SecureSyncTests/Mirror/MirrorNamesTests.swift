@@ -46,4 +46,17 @@ struct MirrorNamesTests {
         check(date.includes(2000))
         check(!date.includes(2001))
     }
+
+    @Test func `an object that is not a mirror's belongs to none`() {
+        let (one, zero) = (MirrorNames.text(1), "0")
+        for name in ["a", "a/b", "a/\(one)", "a/generations", "a/generations/x", "a/\(one)/other"] {
+            check(MirrorNames.place(of: name) == nil, "\(name)")
+        }
+        let beginning = MirrorNames.place(of: "a/generations/\(one)")
+        check(beginning?.mirror, equals: "a")
+        check(beginning?.next, equals: "a/generations" + zero)
+        let part = MirrorNames.place(of: "a/b/\(one)/snapshot/\(one)")
+        check(part?.mirror, equals: "a/b")
+        check(part?.isBeginning, equals: false)
+    }
 }
