@@ -8,8 +8,8 @@ internal import SecureStoragePlatform
 /// which fails if the name exists. The file system must have hard links; FAT has none. The
 /// directory is created on first use if its parent exists, readable by its owner only. Several
 /// processes and machines may use it together. A share that is not mounted looks like an empty
-/// store; sync does not reset a group there. Links below the directory are not objects and are not
-/// followed, so others who write to a share cannot point at other files.
+/// store; sync does not reset a group there. Symbolic links below the directory are not objects and
+/// are not followed, so others who can write to a share cannot redirect the store to other files.
 ///
 /// Calls are not retried automatically.
 public struct DirectoryObjectStore: ObjectStore, PlacedStore {

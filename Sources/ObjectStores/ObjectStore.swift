@@ -42,7 +42,7 @@ public protocol ObjectStore: Sendable {
     /// - Parameters:
     ///   - prefix: The beginning of the names; need not end at a `/`, may be empty.
     ///   - after: Only greater names are returned; the last name of the previous page, or nil.
-    /// - Returns: As many as the store returns at a time.
+    /// - Returns: One page of objects, with as many as the store returns at a time.
     /// - Throws: ``StoreError``; `CancellationError`.
     func list(_ prefix: String, after: String?) async throws -> ObjectPage
 

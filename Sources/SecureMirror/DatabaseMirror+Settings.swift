@@ -5,9 +5,9 @@ extension DatabaseMirror {
     public struct Settings: Sendable, Hashable {
         /// How long commits are collected before they are shipped together; half a second.
         ///
-        /// A store that takes money for each object costs less with more. Other limits of how far
-        /// the mirror is behind are the store's speed, and a snapshot of the whole database at the
-        /// first start.
+        /// A store that charges for each object costs less with a longer interval. How far the
+        /// mirror lags behind also depends on the store's speed and, at the first start, on a
+        /// snapshot of the whole database.
         public var interval: Duration = .milliseconds(500)
 
         /// How long every state that was shipped can be restored; 24 hours.

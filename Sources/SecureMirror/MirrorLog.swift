@@ -105,6 +105,6 @@ struct MirrorLog {
 }
 
 extension StoredObject {
-    /// Its size, for sums: a store may claim any.
+    /// Its size, clamped so that sums cannot overflow: a store may report any value.
     var countedSize: Int { min(max(size, 0), 64 << 20) }
 }

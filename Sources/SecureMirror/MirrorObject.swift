@@ -26,7 +26,7 @@ struct MirrorObject: Sendable {
     }
 
     var kind: Kind
-    /// Whether it is the first object of what was committed together.
+    /// Whether it is the first of the objects whose contents were committed together.
     var beginsCommit = false
     /// Whether it is the last one: only then the state may be restored.
     var endsCommit = false

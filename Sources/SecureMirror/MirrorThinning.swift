@@ -46,7 +46,7 @@ extension MirrorPlace {
 }
 
 extension MirrorRetention {
-    /// Removes a generation that later ones continue after, and leaves a mark in its place.
+    /// Removes a generation that later generations continue from, and leaves a mark in its place.
     ///
     /// - Parameter manifest: Its manifest, of the current key.
     /// - Throws: `MirrorError`.

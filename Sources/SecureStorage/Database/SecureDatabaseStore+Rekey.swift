@@ -59,7 +59,7 @@ extension SecureDatabaseStore {
                     .busy, "a result set is open, or a batch is running; end it first")
             }
             let key = try EncryptionKey(newKey)
-            try RekeyProgress.run({
+            try RekeyPageCounter.run({
                 try bounds.check()
                 try progress($0)
                 try connection.callbacks.reportRefusedClose()
@@ -114,7 +114,7 @@ extension SecureDatabaseStore {
     }
 
     private func rekey(
-        _ connection: Connection, with key: EncryptionKey, _ progress: RekeyProgress
+        _ connection: Connection, with key: EncryptionKey, _ progress: RekeyPageCounter
     ) throws {
         guard let oldKey = connection.key else { throw SecureStorageError.closed }
         let newKey = try connection.deriveForRekey(key)

@@ -36,12 +36,12 @@ final class RawFile: Sendable {
         identity = FileIdentity(status)
     }
 
-    deinit { OpenFiles.shared.giveBack(descriptor.number, of: identity) }
+    deinit { OpenDescriptors.shared.giveBack(descriptor.number, of: identity) }
 
     /// Returns an open descriptor; nil when the file does not exist.
     private static func descriptor(of path: String) throws -> Int32? {
         if let identity = FileIdentity(path) {
-            if let kept = OpenFiles.shared.takeBack(identity) { return kept }
+            if let kept = OpenDescriptors.shared.takeBack(identity) { return kept }
         } else if errno == ENOENT {
             return nil
         }

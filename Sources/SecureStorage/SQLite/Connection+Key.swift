@@ -121,7 +121,7 @@ extension Connection {
 
     /// Whether no other connection of this process has the file open, so that it was not examined
     /// yet.
-    var isAlone: Bool { FileIdentity(path).map(OpenFiles.shared.hasOneConnection) ?? true }
+    var isAlone: Bool { FileIdentity(path).map(OpenDescriptors.shared.hasOneConnection) ?? true }
 
     /// Derives the key for a re-key, which keeps the file's salt.
     ///

@@ -10,7 +10,7 @@ extension Connection {
     ///
     /// - Throws: Before anything is written: the file has its old key, and this connection stays
     ///   usable.
-    func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> RekeyOutcome {
+    func rekey(to newKey: DerivedKey, _ progress: RekeyPageCounter) throws -> RekeyOutcome {
         statements.removeAll()
         // Whatever can be refused is refused here, where a code for it exists and the key is
         // untouched: a read-only file, a lock of another connection. With the exclusive lock, no
@@ -32,7 +32,7 @@ extension Connection {
             handle,
             { context, isWrite in
                 guard let context else { return 0 }
-                let progress = Unmanaged<RekeyProgress>.fromOpaque(context).takeUnretainedValue()
+                let progress = Unmanaged<RekeyPageCounter>.fromOpaque(context).takeUnretainedValue()
                 return progress.tick(isWrite: isWrite != 0) ? 0 : 1
             }, Unmanaged.passUnretained(progress).toOpaque())
         defer { if let tap { csqlcipher_tap_end(tap) } }

@@ -133,7 +133,7 @@ final class Connection {
                 || FileManager.default.fileExists(atPath: path + "-wal"),
             untouchable: FileStamp.ofUntouchable(path, configuration),
             identity: FileIdentity(path))
-        if let identity = found.identity { try OpenFiles.shared.begin(identity) }
+        if let identity = found.identity { try OpenDescriptors.shared.begin(identity) }
         // A local variable: a property that C code may write to needs an exclusivity check at each
         // later read.
         var opened: OpaquePointer?
@@ -191,7 +191,7 @@ final class Connection {
         // dangling pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
-        if let identity = found.identity { OpenFiles.shared.end(identity) }
+        if let identity = found.identity { OpenDescriptors.shared.end(identity) }
         if !found.madeNoSideFiles { removeSideFiles() }
     }
 

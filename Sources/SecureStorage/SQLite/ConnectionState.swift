@@ -21,7 +21,7 @@ final class AuthorizerState {
 
 /// What ends a connection's statement, or its wait for a lock, early.
 final class WaitState {
-    /// See `Connection+Watching`.
+    /// See `Connection+ProgressHandler`.
     var watcher: (() -> Bool)?
     /// See `Connection+LockWaits`.
     var lockWait = Connection.LockWait()

@@ -29,9 +29,9 @@ final class FileLock {
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
             | SQLITE_OPEN_EXRESCODE
-        try OpenFiles.shared.begin(identity)
+        try OpenDescriptors.shared.begin(identity)
         var isLocked = false
-        defer { if !isLocked { OpenFiles.shared.end(identity) } }
+        defer { if !isLocked { OpenDescriptors.shared.end(identity) } }
         var opened: OpaquePointer?
         var code = sqlite3_open_v2(path, &opened, flags, nil)
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -70,7 +70,7 @@ final class FileLock {
         _ = file.pointee.pMethods?.pointee.xUnlock(file, SQLITE_LOCK_NONE)
         sqlite3_close_v2(handle)
         self.handle = nil
-        OpenFiles.shared.end(identity)
+        OpenDescriptors.shared.end(identity)
     }
 
     deinit { release() }

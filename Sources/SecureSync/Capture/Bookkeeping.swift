@@ -37,8 +37,8 @@ enum Bookkeeping {
             """)
     }
 
-    /// How many marks a table has before the first compaction: a few megabytes, and more than an
-    /// app that syncs occasionally ever has.
+    /// The number of marks at which a table is first compacted: a few megabytes, and more than an
+    /// app that syncs even occasionally ever accumulates.
     static let compactionLimit = 65536
 
     static func createTables(of shape: TableShape, in db: SecureDatabaseStore) throws {

@@ -2,7 +2,7 @@ package import SecureStorage
 
 /// The local numbers of members, which keep clocks short.
 ///
-/// To be used within one transaction; a rollback may take numbers back.
+/// For use within a single transaction; a rollback may undo the assignment of numbers.
 package final class MemberNumbers {
     private let db: SecureDatabaseStore
     private var numbers: [MemberID: Int64] = [.none: 0]

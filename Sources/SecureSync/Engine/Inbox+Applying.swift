@@ -119,7 +119,8 @@ extension Inbox {
             ? !keys.agreesWithPins(position.asSnapshot, epoch: epoch) : keys.isLate(position)
     }
 
-    /// Checks that what this file applies of a removed member's log is what counts.
+    /// Checks that the batches this file applies from a removed member's log are the ones that
+    /// count.
     private mutating func requireEnd(of log: LogReader) async throws {
         guard let last = keys.removed[log.member], !complete.contains(log.member) else { return }
         let contained = adopted?.manifest.declaration.positions[log.member] ?? 0

@@ -3,8 +3,8 @@ internal import ObjectStores
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// Sends this member's changes to the store: one transaction in the file seals rows as batches,
-/// which then become objects.
+/// Sends this member's changes to the store: rows are sealed as batches in one transaction of the
+/// file, and the batches are then stored as objects.
 struct Outbox: Sendable {
     let database: any SecureDatabaseWriter
     let capture: Capture

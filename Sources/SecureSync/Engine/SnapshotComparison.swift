@@ -8,7 +8,7 @@ internal import SecureStorage
 struct SnapshotComparison: Sendable {
     private let manifest: SnapshotManifest
     private let keys: GroupKeys
-    /// The file's tables, by their names.
+    /// The file's tables, by name.
     private let tables: [String: TableShape]
     /// The time up to which the snapshot has all of a member's timestamps, in milliseconds since
     /// 1970.

@@ -13,7 +13,8 @@ extension BatchPosition {
 /// The group's snapshots in the store, as read by one member.
 ///
 /// A manifest without an authorized signer is invalid: it takes a number and changes nothing, as
-/// with the chain. Damage by a store shows, since each manifest names the hash of the previous one.
+/// with the chain. Damage caused by a store is detectable, since each manifest contains the hash of
+/// the previous one.
 struct SnapshotStore: Sendable {
     let store: any ObjectStore
     let keys: GroupKeys

@@ -208,8 +208,8 @@ extension SyncEngine {
         }
     }
 
-    /// Completes the file's group from the former one, once in the lifetime of an engine: an
-    /// earlier attempt may not have finished.
+    /// Brings membership changes that the reset missed from the former group into the file's group,
+    /// once per engine, because an earlier attempt may not have finished.
     func completeReset() async throws {
         guard !hasCompleted.withLock({ $0 }) else { return }
         let group = try await currentGroup()

@@ -129,8 +129,8 @@ extension SyncEngine {
         }
     }
 
-    /// Replaces the file's rows with the newest snapshot's; changes that only this file has wait
-    /// until the logs are read.
+    /// Replaces the file's rows with the newest snapshot's; changes that exist only in this file
+    /// are deferred until the logs have been read.
     func load(_ snapshot: AdoptedSnapshot, _ keys: GroupKeys) async throws {
         for (member, position) in snapshot.manifest.declaration.positions {
             let log = MemberLog(store: store, keys: keys, member: member)

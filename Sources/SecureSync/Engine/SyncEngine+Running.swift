@@ -125,8 +125,8 @@ extension SyncEngine {
     /// Replaces this device's keys, and the group's, if they are old.
     ///
     /// Only after a round that sent something and found no other copy of this file: an outdated
-    /// copy would take the keys from the active one. A reader's copies are not detected, and the
-    /// first to renew stays a member.
+    /// copy would take the keys from the active one. Copies of a reader's file are not detected;
+    /// the first copy to renew its keys remains a member.
     private func renewIfDue(_ group: SyncGroup, _ report: SyncReport) async throws {
         let interval = rotation.withLock { $0 }.map { UInt64($0 / .milliseconds(1)) }
         let isReader = try await group.keys().isReader

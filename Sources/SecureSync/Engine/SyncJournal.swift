@@ -61,7 +61,9 @@ struct SyncJournal {
         var former: MemberID?
         /// Whether another file may have sent its unsent writes, until a snapshot is loaded.
         var mayBeCopy = false
-        /// The snapshot with which the member's log begins; until then 0, and nothing is sent.
+        /// The snapshot with which the member's log begins.
+        ///
+        /// Until the log has begun, this is 0 and nothing is sent.
         var began: UInt64 = 0
         /// Whether its earlier rows lose to the group's rows with the same keys.
         var keepsRows: Bool
@@ -195,7 +197,7 @@ struct SyncJournal {
 
     // MARK: - The file
 
-    /// How many of this library's migrations the file has; 0 if none.
+    /// The number of this library's migrations that have been applied to the file.
     func schemaNumber() throws -> UInt64 {
         try db.uint64(forQuery: "PRAGMA user_version") ?? 0
     }

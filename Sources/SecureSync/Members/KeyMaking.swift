@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Makes the key of an epoch, and the keys that lead each member to it.
+/// Generates an epoch's key, and the key-encryption keys through which each member obtains it.
 struct KeyMaking {
     let group: Data
     let epoch: EpochKey

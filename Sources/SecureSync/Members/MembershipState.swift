@@ -3,9 +3,9 @@ package import Foundation
 
 /// The members of a group: a pure function of the objects of its chain.
 ///
-/// Each member checks every rule here. An object that is not an entry by an active member for its
-/// place, or breaks a rule, is invalid: it takes a place, and changes nothing. So someone who can
-/// write to the store but is not a member cannot stop the chain.
+/// Each member checks every rule here. An object is invalid if it is not an entry signed by an
+/// active member for its number, or if it breaks a rule: it uses up its number and changes nothing.
+/// So someone who can write to the store but is not a member cannot stop the chain.
 package struct MembershipState: Equatable, Sendable {
     package internal(set) var group = Data()
     /// The former groups of its members, newest first.

@@ -142,7 +142,8 @@ extension SyncGroup {
         return max(time, now) - min(time, now) > interval
     }
 
-    /// Changes the key if needed, or if it is older than half an interval in milliseconds.
+    /// Changes the key if needed, or if its age exceeds half of `interval`, which is in
+    /// milliseconds.
     package func rotateIfNeeded(every interval: UInt64? = nil) async throws {
         try await append { group in
             // Of all admins that renewed their own keys, the first to get here changes the group's.

@@ -6,8 +6,8 @@ package import SecureStorage
 package enum Standing: Int64, Sendable, Comparable {
     /// Deleted, or unknown.
     case absent = -1
-    /// The table refuses it: columns of two members together violate a CHECK, or an index or a
-    /// trigger fails for its values.
+    /// The table rejects it: column values written by two members violate a CHECK in combination,
+    /// or an index or a trigger fails for the row's values.
     case refused = 0
     /// A row that it refers to is missing.
     case orphan = 1

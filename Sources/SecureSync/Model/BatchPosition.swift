@@ -9,8 +9,10 @@ package struct BatchPosition: Hashable, Sendable {
     /// acknowledgement.
     package var hash: Data
 
-    /// A member that signs two batches with one number can make the start of their hashes equal:
-    /// for 16 bytes, with 2^64 attempts.
+    /// The length of a shortened hash.
+    ///
+    /// A member that signs two batches with the same number can make their hashes collide in this
+    /// prefix; for 16 bytes, that takes 2^64 attempts.
     package static let shortHashCount = 16
 
     package init(member: MemberID, number: UInt64, hash: Data) {

@@ -6,7 +6,7 @@
 /// of its log, and the stable point stays at or below the lower bounds of everything that some
 /// member may not know. Timestamps from clocks that are ahead are above it, and are kept.
 package struct StablePoint: Hashable, Sendable {
-    /// The number of the last batch of each log that all members have applied.
+    /// For each log, the number of the last batch that all members have applied.
     package var positions: VersionVector
     /// In milliseconds since 1970: timestamps up to and including this millisecond are forgotten.
     package var time: UInt64

@@ -1,7 +1,7 @@
 package import SecureStorage
 
 extension CBORWriter {
-    /// A column's value, by its storage class.
+    /// Writes a column's value according to its storage class.
     mutating func stored(_ value: SQLiteValue) {
         switch value {
         case .null: null()

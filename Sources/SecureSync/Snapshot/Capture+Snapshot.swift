@@ -194,8 +194,10 @@ extension Capture {
         try settleAll(in: db)
     }
 
-    /// Removes values that wait for a column if their row's incarnation has ended: once the
-    /// tombstone is forgotten, they would create a row with only these values.
+    /// Removes values held for a column that the file does not have yet if their row's incarnation
+    /// has ended.
+    ///
+    /// Otherwise, once the tombstone is forgotten, they would create a row without other values.
     private func forgetLaterOfEndedRows(in db: SecureDatabaseStore) throws {
         let later = LaterChanges(db: db)
         let rows = try KnownRows(self, in: db)

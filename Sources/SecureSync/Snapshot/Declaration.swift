@@ -64,7 +64,9 @@ package struct Declaration: Hashable, Sendable {
 // MARK: - The next declaration
 
 extension Declaration {
-    /// Returns the next declaration by a member that has adopted this one, the newest.
+    /// Returns the next declaration, by a member that has adopted this one.
+    ///
+    /// This one is the newest.
     ///
     /// - Parameters:
     ///   - writer: A member with an open log here.
@@ -162,7 +164,7 @@ extension Declaration {
     ///   - member: The log's member.
     ///   - named: The greatest number of that log in the positions of any batch that is next in an
     ///     *open* log; 0 if there is none. Others applied it while they could, so all members do.
-    /// - Returns: The number; nil also for a log that the declaration does not know.
+    /// - Returns: The number; also nil for a log that the declaration does not contain.
     package func limit(of member: MemberID, named: UInt64 = 0) -> UInt64? {
         if let last = closed[member] { return last }
         guard logs[member]?.closing != nil else { return nil }

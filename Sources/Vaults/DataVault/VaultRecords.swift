@@ -4,7 +4,7 @@ internal import SecureStorage
 
 /// The records of a container's vaults in its key store, and the device's key that seals them.
 ///
-/// `VaultRecords+Passwords` checks and sets the passwords that they hold.
+/// `VaultRecords+PasswordTries` checks and sets the passwords that they hold.
 struct VaultRecords: Sendable {
     let keyStore: any KeyStore
     /// The machine's date, for the age of passwords.

@@ -9,7 +9,7 @@ struct Site: Hashable, Sendable {
     let rule: Rule
     /// What the mutant does.
     let change: String
-    /// 1, or more for a later one of its line with the same change.
+    /// 1, or more for a later one of the file with the same change in an equal line.
     let occurrence: Int
     /// Its bytes in the UTF-8 of the file.
     let bytes: Range<Int>
@@ -37,7 +37,7 @@ struct Site: Hashable, Sendable {
 
     /// Its rule and what that does there.
     var effect: String {
-        "\(rule.rawValue): \(change)\(occurrence > 1 ? " (the \(occurrence). in this line)" : "")"
+        "\(rule.rawValue): \(change)\(occurrence > 1 ? " (the \(occurrence). in such a line)" : "")"
     }
 
     /// The text before and after what was there, so that the mutant of a number decides.

@@ -33,12 +33,13 @@ final class SiteFinder: SyntaxVisitor {
         let first = node.positionAfterSkippingLeadingTrivia
         let last = node.endPositionBeforeTrailingTrivia
         let line = converter.location(for: first).line
-        let occurrence = occurrences["\(line) \(rule) \(change)", default: 0] + 1
-        occurrences["\(line) \(rule) \(change)"] = occurrence
+        let text = lines[line - 1].trimmed
+        let occurrence = occurrences["\(rule) \(change) \(text)", default: 0] + 1
+        occurrences["\(rule) \(change) \(text)"] = occurrence
         sites.append(
             Site(
                 file: file, lines: line...converter.location(for: last).line,
-                sourceLine: lines[line - 1].trimmed, rule: rule, change: change,
+                sourceLine: text, rule: rule, change: change,
                 occurrence: occurrence, bytes: first.utf8Offset..<last.utf8Offset, form: form))
     }
 

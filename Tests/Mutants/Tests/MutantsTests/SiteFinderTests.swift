@@ -36,10 +36,14 @@ struct SiteFinderTests {
             ])
     }
 
-    @Test func `changes of the same kind in one line are told apart`() {
+    @Test func `changes of the same kind are told apart, in one line and in equal ones`() {
         #expect(
             effects("let pair = (1, 1)") == [
-                "integer: 2 for 1", "integer: 2 for 1 (the 2. in this line)",
+                "integer: 2 for 1", "integer: 2 for 1 (the 2. in such a line)",
+            ])
+        #expect(
+            effects("a = 1\n\n    a = 1") == [
+                "integer: 2 for 1", "integer: 2 for 1 (the 2. in such a line)",
             ])
     }
 

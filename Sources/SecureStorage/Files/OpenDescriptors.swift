@@ -24,7 +24,7 @@ struct FileIdentity: Hashable {
 /// Closing a descriptor drops all POSIX locks of the process on its file, including those of
 /// SQLite's connections. The library's own descriptors are therefore closed only when no connection
 /// is left.
-final class OpenFiles: Sendable {
+final class OpenDescriptors: Sendable {
     private struct State {
         var connections: [FileIdentity: Int] = [:]
         var waiting: [FileIdentity: [Int32]] = [:]
@@ -43,7 +43,7 @@ final class OpenFiles: Sendable {
 
     private let state = Locked(State())
 
-    static let shared = OpenFiles()
+    static let shared = OpenDescriptors()
 
     /// Registers a connection; call this before it opens the file.
     ///

@@ -1,5 +1,5 @@
 /// Counts the pages that a re-key reads and writes, and reports its progress.
-final class RekeyProgress {
+final class RekeyPageCounter {
     private let handler: FileProgress.Handler
     var pageCount = 0
     var isCommitted = false
@@ -12,9 +12,9 @@ final class RekeyProgress {
     private init(_ handler: @escaping FileProgress.Handler) { self.handler = handler }
 
     static func run<R>(
-        _ handler: FileProgress.Handler, _ body: (RekeyProgress) throws -> R
+        _ handler: FileProgress.Handler, _ body: (RekeyPageCounter) throws -> R
     ) throws -> R {
-        try withoutActuallyEscaping(handler) { try body(RekeyProgress($0)) }
+        try withoutActuallyEscaping(handler) { try body(RekeyPageCounter($0)) }
     }
 
     /// The progress so far: each page is read and re-encrypted, and then written to the file.

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// UUIDs, URLs, decimal numbers and substrings: what every call writes, every call reads.
-struct TextValueTests {
+struct FoundationValueTests {
     typealias Value = SQLiteDatatypeBridgeable & Codable & Hashable & Sendable
 
     private struct Row<Content: Value>: Codable {
@@ -74,7 +74,7 @@ struct TextValueTests {
             try check(db.fetchOne("SELECT ?", stored) { (read: UUID) in read }, equals: uuid)
         }
         for other: any SQLiteDatatypeBridgeable in ["x", blob.dropLast(), blob + [0], 7, 0.5] {
-            try check(
+            check(
                 storageError { _ = try db.fetchOne(UUID.self, "SELECT ?", values: [other]) },
                 equals: .typeConversionFailed)
         }
@@ -132,7 +132,7 @@ struct TextValueTests {
 }
 
 /// A substring for generic tests, since `Substring` itself is not `Codable`.
-private struct BridgedSubstring: TextValueTests.Value {
+private struct BridgedSubstring: FoundationValueTests.Value {
     var text: Substring
 
     init(_ text: Substring) { self.text = text }
