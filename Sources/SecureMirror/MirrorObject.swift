@@ -152,10 +152,12 @@ struct MirrorObject: Sendable {
         let time = try header.integer(UInt64.self)
         let pageSize = try header.integer(UInt32.self)
         let pageCount = try header.integer(UInt32.self)
-        let count = Int(try header.integer(UInt32.self))
+        let pagesLength = UInt64(try header.integer(UInt32.self)) * 4
+        // The sum before an `Int` of 32 bits would have to hold it.
         guard let kind, first <= last, last <= UInt64(Int64.max), MirrorNames.isValid(generation),
-            bytes.count >= headerLength + count * 4 + macLength
+            UInt64(bytes.count) >= UInt64(headerLength + macLength) + pagesLength
         else { throw MirrorError.damaged(name, "its header is not valid") }
+        let count = Int(pagesLength) / 4
         var pages = reader(bytes.dropFirst(headerLength).prefix(count * 4))
         return MirrorObject(
             kind: kind, beginsCommit: flags & 1 != 0, endsCommit: flags & 2 != 0,

@@ -23,13 +23,7 @@ extension SecureDatabaseReader {
 
     /// Returns the first row of a query as a `Decodable` type.
     ///
-    /// - Parameters:
-    ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
-    ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
-    ///   - dates: The format in which dates are stored.
-    /// - Returns: The first row, or nil when the query returns none.
-    /// - Throws: As `fetchAll(_:_:values:dates:)`.
+    /// Otherwise as ``SecureDatabaseStore/fetchOne(_:_:values:dates:)``, in a `read(_:)`.
     public func fetchOne<T: Decodable & Sendable>(
         _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
@@ -43,13 +37,7 @@ extension SecureDatabaseReader {
     /// let note = try pool.find(Note.self, in: "note", key: ["id": id])
     /// ```
     ///
-    /// - Parameters:
-    ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
-    ///   - table: The table's name.
-    ///   - key: The columns that identify the row, with their values.
-    ///   - dates: The format in which dates are stored.
-    /// - Returns: The row; nil if there is none.
-    /// - Throws: As ``SecureDatabaseStore/find(_:in:key:dates:)`` and `read(_:)`.
+    /// Otherwise as ``SecureDatabaseStore/find(_:in:key:dates:)``, in a `read(_:)`.
     public func find<T: Decodable & Sendable>(
         _ type: T.Type = T.self, in table: String, key: SecureDatabaseStore.Columns,
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
@@ -59,22 +47,14 @@ extension SecureDatabaseReader {
 
     /// Returns whether a row has a key.
     ///
-    /// - Parameters:
-    ///   - table: The table's name.
-    ///   - key: The columns that identify the row, with their values.
-    /// - Returns: Whether there is one.
-    /// - Throws: As ``SecureDatabaseStore/exists(in:key:)`` and `read(_:)`.
+    /// Otherwise as ``SecureDatabaseStore/exists(in:key:)``, in a `read(_:)`.
     public func exists(in table: String, key: SecureDatabaseStore.Columns) throws -> Bool {
         try read { db -> Bool in try db.exists(in: table, key: key) }
     }
 
     /// Returns how many rows a table has, or how many of them have a key.
     ///
-    /// - Parameters:
-    ///   - table: The table's name.
-    ///   - key: Columns with their values; none counts all rows.
-    /// - Returns: The number of rows.
-    /// - Throws: As ``SecureDatabaseStore/count(in:key:)`` and `read(_:)`.
+    /// Otherwise as ``SecureDatabaseStore/count(in:key:)``, in a `read(_:)`.
     public func count(in table: String, key: SecureDatabaseStore.Columns = [:]) throws -> Int {
         try read { db -> Int in try db.count(in: table, key: key) }
     }

@@ -60,6 +60,8 @@ struct RowEncoder: Encoder {
         // Compared first: a cast of each property would cost more.
         if T.self == Date.self, let date = value as? Date { return try dates.value(of: date) }
         guard let value = value as? any SQLiteDatatypeBridgeable else { return try json(value) }
+        // A type that encodes an optional itself.
+        if let date = value as? Date { return try dates.value(of: date) }
         return try value.sqliteValue
     }
 
@@ -67,6 +69,8 @@ struct RowEncoder: Encoder {
     private func json<T: Encodable>(_ value: T) throws -> SQLiteValue {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = dates.json
+        // Equal values are equal texts, so that an update of what differs leaves them alone.
+        encoder.outputFormatting = .sortedKeys
         let json = try StoredJSON.encode(value, with: encoder)
         switch json.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["):

@@ -11,8 +11,8 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement.
     ///   - values: One per placeholder, in order. nil, a nested nil and `NSNull` are NULL. Swift's
     ///     types, and types that conform to ``SQLiteDatatypeBridgeable``, are bound as by
-    ///     `executeUpdate(_:values:)`; `NSString`, `NSData`, `NSDate` and `NSNumber` as their Swift
-    ///     types.
+    ///     `executeUpdate(_:values:)`; `NSString`, `NSData`, `NSDate`, `NSNumber`, `NSUUID` and
+    ///     `NSURL` as their Swift types; `NSDecimalNumber` as TEXT, where FMDB stores a REAL.
     /// - Throws: Same as `executeUpdate(_:values:)`; `.backingStoreError` code `.mismatch`
     ///   for a value of any other type, naming the type and the value's position, where FMDB would
     ///   store the value's description.

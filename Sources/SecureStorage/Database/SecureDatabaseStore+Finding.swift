@@ -2,6 +2,9 @@
 
 extension SecureDatabaseStore {
     /// Columns with their values, as a literal: `["id": id, "text": "milk"]`; nil is NULL.
+    ///
+    /// A `Date` is REAL, seconds since 1970, whatever format records have; an array of numbers is
+    /// bytes.
     public typealias Columns = KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
 
     /// Returns the row that has a key.

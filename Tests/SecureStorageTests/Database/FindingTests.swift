@@ -100,6 +100,24 @@ struct FindingTests {
             }?.resultCode, equals: .misuse)
     }
 
+    @Test func `columns of JSON that are equal are not written`() throws {
+        struct Place: Codable { var latitude, longitude, height: Double }
+        struct Visit: Codable {
+            var id: Int
+            var text: String
+            var place: Place
+            var tags: [String: [Place]]
+        }
+        try db.executeUpdate("CREATE TABLE visit (id INTEGER PRIMARY KEY, text, place, tags)")
+        let place = Place(latitude: 52.5, longitude: 13.25, height: 34)
+        let visit = Visit(
+            id: 1, text: "a", place: place, tags: ["x": [place], "y": [], "z": [place]])
+        try db.insert(visit, into: "visit")
+        for _ in 0..<200 {
+            try check(db.update(visit, changedFrom: visit, in: "visit", key: "id"), equals: 0)
+        }
+    }
+
     @Test func `a queue and a pool read rows in one call`() async throws {
         let other = try TemporaryDatabase()
         let pool = try other.openPool()

@@ -73,7 +73,9 @@ struct FoundationValueTests {
         for stored: any SQLiteDatatypeBridgeable in [uuid.uuidString.lowercased(), blob] {
             try check(db.fetchOne("SELECT ?", stored) { (read: UUID) in read }, equals: uuid)
         }
-        for other: any SQLiteDatatypeBridgeable in ["x", blob.dropLast(), blob + [0], 7, 0.5] {
+        for other: any SQLiteDatatypeBridgeable in [
+            "x", blob.dropLast(), blob + [0], 7, 0.5, uuid.uuidString + "\0x",
+        ] {
             check(
                 storageError { _ = try db.fetchOne(UUID.self, "SELECT ?", values: [other]) },
                 equals: .typeConversionFailed)
@@ -91,6 +93,14 @@ struct FoundationValueTests {
                 return try require(
                     URL(string: "https://example.org:8080/" + path.joined(separator: "/")))
             } + [URL(fileURLWithPath: "/tmp/ö b"), require(URL(string: "mailto:a@example.org"))])
+    }
+
+    @Test func `a text that a URL would change is not read as one`() throws {
+        for text in ["not a url", "%", ""] {
+            check(
+                storageError { _ = try db.fetchOne(URL.self, "SELECT ?", values: [text]) },
+                equals: .typeConversionFailed)
+        }
     }
 
     @Test func `a decimal number keeps all of its digits`() throws {

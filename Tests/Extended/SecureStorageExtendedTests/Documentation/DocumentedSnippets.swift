@@ -283,17 +283,17 @@ struct DocumentedSnippets {
                 Note(id: nil, folder: folder, text: "buy milk", at: Date()), into: "note")
         }
 
-        let note = try await pool.find(Note.self, in: "note", key: ["id": id])
+        let found = try await pool.find(Note.self, in: "note", key: ["id": id])
         let notes = try await pool.fetchAll(
             Note.self, "SELECT * FROM note WHERE folder = ? ORDER BY at DESC", values: [folder])
         let count = try await pool.count(in: "note", key: ["folder": folder])
         // end
-        check(note?.text, equals: "buy milk")
+        check(found?.text, equals: "buy milk")
         check(notes.map(\.id), equals: [id])
         check(count, equals: 1)
-        guard let note else { return }
         // begin
         try await pool.write { db in
+            guard let note = found else { return }
             var edited = note
             edited.text = "buy oat milk"
             try db.update(edited, changedFrom: note, in: "note", key: "id")  // what differs
