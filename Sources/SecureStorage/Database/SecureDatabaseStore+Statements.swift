@@ -22,9 +22,9 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement.
     ///   - values: One per placeholder, in order; nil is NULL. `Data` is stored as BLOB, `Date` as
     ///     INTEGER (whole seconds since 1970-01-01 UTC), integers and `Bool` as INTEGER, `Float`
-    ///     and `Double` as REAL, `String` as TEXT.
+    ///     and `Double` as REAL, `String`, `UUID`, `URL` and `Decimal` as TEXT.
     /// - Throws: Same as ``executeUpdate(_:)``; code `.range` for too few or too many values;
-    ///   `.typeConversionFailed` for a `UInt64` above `Int64.max`.
+    ///   `.typeConversionFailed` for a `UInt64` above `Int64.max`, and a `Decimal` that is NaN.
     public func executeUpdate(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
     ) throws {
