@@ -58,10 +58,11 @@ struct RowEncoder: Encoder {
     /// Returns the value of one column.
     fileprivate func column<T: Encodable>(_ value: T) throws -> SQLiteValue {
         // Compared first: a cast of each property would cost more.
-        if T.self == Date.self, let date = value as? Date { return try dates.value(of: date) }
+        // The optional is of a type that encodes it itself.
+        if T.self == Date.self || T.self == Date?.self, let date = value as? Date {
+            return try dates.value(of: date)
+        }
         guard let value = value as? any SQLiteDatatypeBridgeable else { return try json(value) }
-        // A type that encodes an optional itself.
-        if let date = value as? Date { return try dates.value(of: date) }
         return try value.sqliteValue
     }
 

@@ -85,10 +85,7 @@ extension SecureDatabaseStore {
     ///   execute `DELETE FROM`.
     @discardableResult
     public func delete(from table: String, key: Columns) throws -> Int {
-        let condition = try Condition(requiring: key)
-        try executeUpdate(
-            "DELETE FROM \(SQLText.identifier(table))\(condition.sql)", values: condition.values)
-        return try changedRowCount()
+        try delete(from: table, Condition(requiring: key))
     }
 
     /// Deletes the row of a value.
@@ -108,7 +105,10 @@ extension SecureDatabaseStore {
     ) throws -> Int {
         let row = try RowEncoder.columns(of: value, dates: dates)
         try Self.require(key, in: row)
-        let condition = Condition(row.filter { key.contains($0.name) })
+        return try delete(from: table, Condition(row.filter { key.contains($0.name) }))
+    }
+
+    private func delete(from table: String, _ condition: Condition) throws -> Int {
         try executeUpdate(
             "DELETE FROM \(SQLText.identifier(table))\(condition.sql)", values: condition.values)
         return try changedRowCount()
@@ -120,7 +120,7 @@ extension SecureDatabaseStore {
         let sql: String
         let values: [SQLiteValue]
 
-        init(_ columns: [(name: String, value: SQLiteValue)]) {
+        init(_ columns: Row) {
             // IS, since a column may be NULL.
             let terms = columns.map { "\(SQLText.identifier($0.name)) IS ?" }
             sql = terms.isEmpty ? "" : " WHERE " + terms.joined(separator: " AND ")

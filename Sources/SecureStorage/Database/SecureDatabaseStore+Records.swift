@@ -172,11 +172,9 @@ extension SecureDatabaseStore {
 
     // MARK: - Statements
 
-    private typealias Row = [(name: String, value: SQLiteValue)]
+    typealias Row = [(name: String, value: SQLiteValue)]
 
-    static func row(
-        _ values: Columns
-    ) throws -> [(name: String, value: SQLiteValue)] {
+    static func row(_ values: Columns) throws -> Row {
         try values.map { name, value in
             if let date = value as? Date {
                 return (name, try DateEncodingStrategy.secondsSince1970.value(of: date))
@@ -249,9 +247,7 @@ extension SecureDatabaseStore {
         }
     }
 
-    static func require(
-        _ key: [String], in row: [(name: String, value: SQLiteValue)]
-    ) throws {
+    static func require(_ key: [String], in row: Row) throws {
         guard !key.isEmpty else { throw SecureStorageError.keyWithoutColumns }
         for name in key where !row.contains(where: { $0.name == name }) {
             throw SecureStorageError.statementFailed(

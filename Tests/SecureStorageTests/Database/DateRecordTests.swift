@@ -53,6 +53,23 @@ struct DateRecordTests {
         try check(db.update(["id": 2], in: "event", key: ["at": read]), equals: 1)
     }
 
+    @Test func `an optional date that a type encodes itself has the format of the others`() throws {
+        struct Visit: Encodable {
+            enum CodingKeys: CodingKey { case at, span }
+            var at: Date?
+            var span: Date?
+            func encode(to encoder: any Encoder) throws {
+                var row = encoder.container(keyedBy: CodingKeys.self)
+                try row.encode(at, forKey: .at)
+                try row.encode(span, forKey: .span)
+            }
+        }
+        let visit = Visit(at: Date(timeIntervalSince1970: 0.5), span: nil)
+        try db.insert(visit, into: "event", dates: .text)
+        try check(db.strings("SELECT at FROM event"), equals: ["1970-01-01 00:00:00.500"])
+        try check(db.strings("SELECT span FROM event"), equals: [nil])
+    }
+
     @Test func `two events of one second are sorted by their fraction`() throws {
         try db.insert(
             contentsOf: [event(1, 100.75), event(2, 100.5), event(3, 101), event(4, 100.625)],
