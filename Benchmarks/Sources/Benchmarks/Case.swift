@@ -37,6 +37,8 @@ struct Case: Sendable {
         Case(name: "scan-codable", ownCost: .atMost(0.55)),
         Case(name: "scan-cold"),
         Case(name: "point-lookup", ownCost: .atMost(0.10)),
+        Case(name: "lookup-values", ownCost: .counted),
+        Case(name: "lookup-interpolated", ownCost: .counted),
         Case(name: "queue-read", reference: .isolatedRead("queue-read"), ownCost: .atMost(0.12)),
         Case(name: "queue-write", writes: true, ownCost: .counted),
         // Durable, with one, 16 and 64 tasks.

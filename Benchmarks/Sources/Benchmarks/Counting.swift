@@ -112,7 +112,28 @@ enum Counting {
                     + "<= \(observedLimit.ratio) " + (ratio <= observedLimit ? "met" : "missed")
             }
         }
-        return ownBarLines(counts) + observed
+        return ownBarLines(counts) + observed + interpolationLine(counts)
+    }
+
+    /// The most that interpolated values may cost, as a multiple of the same ones in an array.
+    static let interpolationLimit = 1.15
+
+    private static func interpolation(_ counts: [Count]) -> Double? {
+        func all(_ name: String) -> Double? {
+            counts.first { $0.name == name }?.instructions[.ours]
+        }
+        guard let values = all("lookup-values"), let interpolated = all("lookup-interpolated")
+        else { return nil }
+        return interpolated / values
+    }
+
+    private static func interpolationLine(_ counts: [Count]) -> [String] {
+        guard let ratio = interpolation(counts) else { return [] }
+        return [
+            "bar \("lookup-interpolated".padded(20)) interpolated/values \(ratio.threeDecimals) "
+                + "<= \(interpolationLimit.ratio) "
+                + (ratio <= interpolationLimit ? "met" : "missed")
+        ]
     }
 
     private static func ownBarLines(_ counts: [Count]) -> [String] {
@@ -141,7 +162,11 @@ enum Counting {
             guard let ratio = count.observedRatio, ratio > observedLimit else { return nil }
             return "\(count.name): \(ratio.threeDecimals) with an observer of statements"
         }
-        return observed
+        let interpolated = interpolation(counts).flatMap { ratio in
+            ratio > interpolationLimit
+                ? "lookup-interpolated: \(ratio.threeDecimals) of lookup-values" : nil
+        }
+        return observed + [interpolated].compactMap { $0 }
             + counts.compactMap { count in
                 guard let now = count.above(.ours) else { return nil }
                 guard let before = kept[count.name] else {

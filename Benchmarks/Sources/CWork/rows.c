@@ -94,6 +94,26 @@ static uint64_t point_lookup(work *work) {
     return checksum;
 }
 
+static uint64_t lookup_by_three(work *work) {
+    execute(work->db, "BEGIN");
+    sqlite3_stmt *statement = prepare(
+        work->db, "SELECT name FROM sample WHERE id = ? AND amount >= ? AND name <> ?");
+    uint64_t checksum = 0;
+    for (int i = 0; i < work->calls; i++) {
+        sqlite3_bind_int64(statement, 1, work->ids[i]);
+        sqlite3_bind_double(statement, 2, -0.5);
+        sqlite3_bind_text(statement, 3, "nobody", -1, SQLITE_TRANSIENT);
+        require(work->db, sqlite3_step(statement) == SQLITE_ROW, "lookup");
+        const void *name = sqlite3_column_text(statement, 0);
+        checksum += copied(name, sqlite3_column_bytes(statement, 0));
+        sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    sqlite3_finalize(statement);
+    execute(work->db, "COMMIT");
+    return checksum;
+}
+
 const work_case row_cases[] = {
     {"insert-positional", insert_positional, check_rows, NULL, 65536, 0},
     {"insert-named", insert_named, check_rows, NULL, 65536, 0},
@@ -105,6 +125,8 @@ const work_case row_cases[] = {
     {"scan-codable", scan_and_copy, NULL, warm_rows, 65536, 0},
     {"scan-cold", scan_and_copy, NULL, NULL, 2048, 0},
     {"point-lookup", point_lookup, NULL, warm_rows, 65536, 0},
+    {"lookup-values", lookup_by_three, NULL, warm_rows, 65536, 0},
+    {"lookup-interpolated", lookup_by_three, NULL, warm_rows, 65536, 0},
     // For `--scaling`: with a cache that holds no table, small or large.
     {"insert-cold", insert_positional, check_rows, NULL, 2048, 0},
     {"lookup-cold", point_lookup, NULL, NULL, 2048, 0},

@@ -22,6 +22,8 @@ extension WorkerCase {
             try queue.inDatabase(scan)
         },
         WorkerCase(queue: "point-lookup", warm: SampleData.warmRows, pointLookup),
+        WorkerCase(queue: "lookup-values", warm: SampleData.warmRows, lookupValues),
+        WorkerCase(queue: "lookup-interpolated", warm: SampleData.warmRows, lookupInterpolated),
         // For `--scaling`, with a cache too small for any table.
         WorkerCase(
             queue: "insert-cold", cacheKilobytes: 2048, check: SampleData.checkRows,
@@ -116,6 +118,34 @@ extension WorkerCase {
             for id in job.ids {
                 statement.setUncheckedArguments([id])
                 sum &+= checksum(try String.fetchOne(statement) ?? "")
+            }
+            return sum
+        }
+    }
+
+    private static func lookupValues(_ queue: DatabaseQueue, _ job: Job) throws -> UInt64 {
+        let (amount, other) = (-0.5, "nobody")
+        return try queue.read { db in
+            var sum: UInt64 = 0
+            for id in job.ids {
+                let name = try String.fetchOne(
+                    db, sql: "SELECT name FROM sample WHERE id = ? AND amount >= ? AND name <> ?",
+                    arguments: [id, amount, other])
+                sum &+= checksum(name ?? "")
+            }
+            return sum
+        }
+    }
+
+    private static func lookupInterpolated(_ queue: DatabaseQueue, _ job: Job) throws -> UInt64 {
+        let (amount, other) = (-0.5, "nobody")
+        return try queue.read { db in
+            var sum: UInt64 = 0
+            for id in job.ids {
+                let request: SQLRequest<String> = """
+                    SELECT name FROM sample WHERE id = \(id) AND amount >= \(amount) AND name <> \(other)
+                    """
+                sum &+= checksum(try request.fetchOne(db) ?? "")
             }
             return sum
         }

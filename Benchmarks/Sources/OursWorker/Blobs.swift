@@ -37,7 +37,7 @@ extension WorkerCase {
     ) throws -> Outcome {
         let pool = SecureDatabasePool(
             fullDatabasePath: job.path, configuration: .benchmark(cacheSize: 2 << 20))
-        try pool.open(with: SampleData.key)
+        try pool.open(with: .raw(SecretBytes(copying: SampleData.key)))
         defer { pool.close() }
         return try body(pool)
     }
@@ -45,12 +45,12 @@ extension WorkerCase {
     private static func write(_ job: Job, _ pool: SecureDatabasePool) async throws -> UInt64 {
         try await pool.write { try $0.executeUpdate("INSERT INTO sample (id) VALUES (1)") }
         let chunk = Data(repeating: 7, count: 1 << 16)
-        var rest = job.valueSize
-        let chunks = AsyncStream<Data> {
-            guard rest > 0 else { return nil }
-            let next = chunk.prefix(rest)
-            rest -= next.count
-            return next
+        // The slices share the chunk's memory.
+        let chunks = AsyncStream<Data> { stream in
+            for start in stride(from: 0, to: job.valueSize, by: chunk.count) {
+                stream.yield(chunk.prefix(job.valueSize - start))
+            }
+            stream.finish()
         }
         try await pool.write(
             chunks, count: job.valueSize, table: "sample", column: "payload", rowID: 1)

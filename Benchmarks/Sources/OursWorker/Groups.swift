@@ -17,7 +17,7 @@ extension WorkerCase {
         configuration.synchronous = .full
         configuration.groupsWrites = groups
         let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: configuration)
-        try pool.open(with: SampleData.key)
+        try pool.open(with: .raw(SecretBytes(copying: SampleData.key)))
         defer { pool.close() }
         let outcome = try job.timed {
             inTasks(tasks, of: job) { number in

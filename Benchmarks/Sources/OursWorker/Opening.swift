@@ -41,7 +41,7 @@ extension WorkerCase {
 
     private static func readWithPool(_ job: Job, readers: Int) throws -> Outcome {
         let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: .benchmark())
-        try pool.open(with: SampleData.key)
+        try pool.open(with: .raw(SecretBytes(copying: SampleData.key)))
         defer { pool.close() }
         return timedThreads(readers) { gate in
             try pool.read { db in
@@ -56,7 +56,7 @@ extension WorkerCase {
     private static func openPool(_ job: Job) throws -> Outcome {
         try job.timed {
             let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: .benchmark())
-            try pool.open(with: SampleData.passphrase)
+            try pool.open(with: .passphrase(SampleData.passphrase))
             // All five are in their blocks concurrently, so each has its own connection.
             let rows = timedThreads(5) { gate in
                 try pool.read { db in

@@ -14,6 +14,8 @@ extension WorkerCase {
         WorkerCase("scan-codable", warm: SampleData.warmRows, scanCodable),
         WorkerCase("scan-cold", cacheSize: 2 << 20) { db, _ in try scan(db) },
         WorkerCase("point-lookup", warm: SampleData.warmRows, pointLookup),
+        WorkerCase("lookup-values", warm: SampleData.warmRows, lookupValues),
+        WorkerCase("lookup-interpolated", warm: SampleData.warmRows, lookupInterpolated),
         // For `--scaling`, with a cache too small for any table.
         WorkerCase(
             "insert-cold", cacheSize: 2 << 20, check: SampleData.checkRows, insertPositional),
@@ -124,6 +126,35 @@ extension WorkerCase {
             let rs = try db.executeQuery("SELECT name FROM sample WHERE id = ?", values: [id])
             if try rs.next() { sum &+= checksum(rs.string(forColumnIndex: 0) ?? "") }
             rs.close()
+        }
+        try db.commit()
+        return sum
+    }
+
+    private static func lookupValues(_ db: SecureDatabaseStore, _ job: Job) throws -> UInt64 {
+        let (amount, other) = (-0.5, "nobody")
+        var sum: UInt64 = 0
+        try db.beginDeferredTransaction()
+        for id in job.ids {
+            let name = try db.fetchOne(
+                "SELECT name FROM sample WHERE id = ? AND amount >= ? AND name <> ?",
+                values: [id, amount, other]
+            ) { (name: String) in name }
+            sum &+= checksum(name ?? "")
+        }
+        try db.commit()
+        return sum
+    }
+
+    private static func lookupInterpolated(_ db: SecureDatabaseStore, _ job: Job) throws -> UInt64 {
+        let (amount, other) = (-0.5, "nobody")
+        var sum: UInt64 = 0
+        try db.beginDeferredTransaction()
+        for id in job.ids {
+            let name = try db.fetchOne(
+                "SELECT name FROM sample WHERE id = \(id) AND amount >= \(amount) AND name <> \(other)"
+            ) { (name: String) in name }
+            sum &+= checksum(name ?? "")
         }
         try db.commit()
         return sum

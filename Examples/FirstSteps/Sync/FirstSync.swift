@@ -83,7 +83,7 @@ import SecureSync
         }
         for note in notes { print(note) }
         for key in try await settings.keys(withPrefix: "") {
-            print("setting: \(key) = \(try await settings.getString(key) ?? "")")
+            print("setting: \(key) = \(try await settings.get(key, default: ""))")
         }
         for conflict in try sync.conflicts() {
             print("lost: \(conflict.key) \(conflict.values) \(conflict.reason)")

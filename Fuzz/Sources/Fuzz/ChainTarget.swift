@@ -115,7 +115,7 @@ struct ChainTarget: FuzzTarget {
     private func follow(_ bytes: Data) throws {
         var next = state
         // The store shows another chain, or a newer version has written it.
-        let isFollowed = try allowing(NewerFormat.self) {
+        let isFollowed: Void?? = try allowing(NewerFormat.self) {
             try allowing(MembershipState.Refusal.self) { try next.follow(bytes) }
         }
         guard (isFollowed ?? nil) != nil else {

@@ -149,7 +149,7 @@ final class SQLTarget: FuzzTarget {
         case .statements: try store.executeStatements(sql) { $0.count < 100 }
         case .named: try read(store.executeQuery(sql, parameterDictionary: named))
         case .decoded:
-            _ = try store.fetchAll(Row.self, sql, values: values, dates: .text)
+            _ = try store.fetchAll(Row.self, SQL(raw: sql, values: values), dates: .text)
         case .prepared:
             let statement = try store.prepare(sql)
             try statement.bind(values)

@@ -122,8 +122,8 @@ struct ValuesTarget: FuzzTarget {
     }
 
     private func readColumns<T: Decodable>(_ type: T.Type, _ sql: String) throws {
-        _ = try KeyValueRow.converting { try row.store.fetchAll(type, sql) }
-        _ = try KeyValueRow.converting { try row.store.fetchAll(type, sql, dates: .text) }
+        _ = try KeyValueRow.converting { try row.store.fetchAll(type, SQL(raw: sql)) }
+        _ = try KeyValueRow.converting { try row.store.fetchAll(type, SQL(raw: sql), dates: .text) }
     }
 }
 

@@ -4,18 +4,18 @@ extension SecureDatabaseReader {
     /// Returns all rows of a query as a `Decodable` type.
     ///
     /// ```swift
-    /// let notes = try pool.fetchAll(Note.self, "SELECT * FROM note ORDER BY at")
+    /// let notes = try pool.fetchAll(Note.self, "SELECT * FROM note WHERE folder = \(folder)")
     /// ```
     ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - dates: The format in which dates are stored.
     /// - Returns: The rows, in the order of the query, all in memory.
     /// - Throws: As ``SecureDatabaseStore/fetchAll(_:_:values:dates:)`` and `read(_:)`.
     public func fetchAll<T: Decodable & Sendable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> [T] {
         try read { db -> [T] in try db.fetchAll(type, sql, values: values, dates: dates) }
@@ -25,7 +25,7 @@ extension SecureDatabaseReader {
     ///
     /// Otherwise as ``SecureDatabaseStore/fetchOne(_:_:values:dates:)``, in a `read(_:)`.
     public func fetchOne<T: Decodable & Sendable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> T? {
         try read { db -> T? in try db.fetchOne(type, sql, values: values, dates: dates) }
@@ -67,7 +67,7 @@ extension SecureDatabaseReader {
     ///
     /// Otherwise as the synchronous call; `CancellationError`.
     public func fetchAll<T: Decodable & Sendable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) async throws -> [T] {
         let values = try Self.sendable(values)
@@ -78,7 +78,7 @@ extension SecureDatabaseReader {
     ///
     /// Otherwise as the synchronous call; `CancellationError`.
     public func fetchOne<T: Decodable & Sendable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) async throws -> T? {
         let values = try Self.sendable(values)

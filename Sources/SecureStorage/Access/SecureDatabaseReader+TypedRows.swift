@@ -11,12 +11,12 @@ extension SecureDatabaseReader {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: As for ``SecureDatabaseStore/fetchAll(_:_:map:)``; it cannot use the database.
     /// - Returns: The rows, in the order of the query, all in memory.
     /// - Throws: As ``SecureDatabaseStore/fetchAll(_:_:map:)`` and `read(_:)`.
     public func fetchAll<each Column: SQLiteColumnReadable, Row: Sendable>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: (repeat each Column) throws -> Row
     ) throws -> [Row] {
         try read { db -> [Row] in try db.fetchAll(sql, values: values, map: map) }
@@ -26,12 +26,12 @@ extension SecureDatabaseReader {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: As for ``SecureDatabaseStore/fetchAll(_:_:map:)``; it cannot use the database.
     /// - Returns: The first row, or nil when the query returns none.
     /// - Throws: As the synchronous `fetchAll`.
     public func fetchOne<each Column: SQLiteColumnReadable, Row: Sendable>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: (repeat each Column) throws -> Row
     ) throws -> Row? {
         try read { db -> Row? in try db.fetchOne(sql, values: values, map: map) }
@@ -41,12 +41,12 @@ extension SecureDatabaseReader {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: Runs on a separate thread.
     /// - Returns: The rows, in the order of the query, all in memory.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func fetchAll<each Column: SQLiteColumnReadable & Sendable, Row: Sendable>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: @escaping @Sendable (repeat each Column) throws -> Row
     ) async throws -> [Row] {
         let values = try Self.sendable(values)
@@ -57,12 +57,12 @@ extension SecureDatabaseReader {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: Runs on a separate thread.
     /// - Returns: The first row, or nil when the query returns none.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func fetchOne<each Column: SQLiteColumnReadable & Sendable, Row: Sendable>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: @escaping @Sendable (repeat each Column) throws -> Row
     ) async throws -> Row? {
         let values = try Self.sendable(values)
@@ -82,17 +82,17 @@ extension SecureDatabaseReader {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns and writes nothing.
-    ///   - values: One per `?` placeholder, in order; nil is NULL. One that cannot be stored ends
-    ///     the loop with its error.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values. One
+    ///     that cannot be stored ends the loop with its error.
     ///   - map: Runs on a separate thread.
     /// - Returns: Rows that are read as a loop requests them.
     public func rows<each Column: SQLiteColumnReadable & Sendable, Row: Sendable>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: @escaping @Sendable (repeat each Column) throws -> Row
     ) -> SecureDatabaseRows<Row> {
         let values = Result { try Self.sendable(values) }
         return rows(
-            of: { try $0.executeQuery(sql, values: values.get()) }, map: { try $0.row(map) })
+            of: { try $0.query(sql, values.get()) }, map: { try $0.row(map) })
     }
 
     /// Returns values in a form that another thread can bind.

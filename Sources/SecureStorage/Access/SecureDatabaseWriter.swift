@@ -28,6 +28,7 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     ///   cannot begin (code `.busy`: another connection holds the lock) or cannot be committed,
     ///   after rolling back, and with code `.misuse` inside a `read` of the same queue or pool;
     ///   `.closed`.
+    @discardableResult
     func write<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T
 
     /// Runs `block` in a transaction that is committed when the block returns.
@@ -35,6 +36,7 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call, after rolling back; `CancellationError`, likewise.
+    @discardableResult
     func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T
@@ -49,6 +51,7 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     /// - Throws: What the block throws; `.backingStoreError` code `.misuse` if it leaves a
     ///   transaction open, which is rolled back, and inside a `read` of the same queue or pool;
     ///   `.closed`.
+    @discardableResult
     func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T
@@ -58,6 +61,7 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
+    @discardableResult
     func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T
@@ -82,6 +86,7 @@ extension SecureDatabaseWriter {
     /// - Returns: What the block returns.
     /// - Throws: As the `write(_:)` for a closure.
     @_disfavoredOverload
+    @discardableResult
     public func write<T: Sendable>(
         _ block: (SecureDatabaseStore) throws -> T
     ) throws -> T {
@@ -96,6 +101,7 @@ extension SecureDatabaseWriter {
     /// - Returns: What the block returns.
     /// - Throws: As the `writeWithoutTransaction(_:)` for a closure.
     @_disfavoredOverload
+    @discardableResult
     public func writeWithoutTransaction<T: Sendable>(
         _ block: (SecureDatabaseStore) throws -> T
     ) throws -> T {

@@ -63,18 +63,3 @@ extension SecureDatabaseStore {
         }
     }
 }
-
-extension Date {
-    /// Seconds since 1970 to the microsecond: what is read back is written again as the same
-    /// number.
-    ///
-    /// - Throws: `.typeConversionFailed` for a date that is not finite.
-    var microsecondsRounded: Double {
-        get throws {
-            let seconds = timeIntervalSince1970
-            guard seconds.isFinite else { throw SecureStorageError.typeConversionFailed }
-            let whole = seconds.rounded(.down)
-            return whole + ((seconds - whole) * 1_000_000).rounded() / 1_000_000
-        }
-    }
-}

@@ -8,12 +8,18 @@ internal import Foundation
 final class RowDecoder: Decoder {
     let rows: SecureDatabaseResultSet
     let dates: SecureDatabaseResultSet.DateDecodingStrategy
+    /// The columns of the property that is decoded; nil for the row itself.
+    let nested: NestedColumns?
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    init(_ rows: SecureDatabaseResultSet, _ dates: SecureDatabaseResultSet.DateDecodingStrategy) {
+    init(
+        _ rows: SecureDatabaseResultSet, _ dates: SecureDatabaseResultSet.DateDecodingStrategy,
+        _ nested: NestedColumns? = nil
+    ) {
         self.rows = rows
         self.dates = dates
+        self.nested = nested
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
@@ -22,9 +28,58 @@ final class RowDecoder: Decoder {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer { firstColumn }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        // A property `a` that is one value is not in a column `a.b`.
+        guard nested == nil else { throw SecureStorageError.typeConversionFailed }
+        return firstColumn
+    }
 
     var firstColumn: RowColumn { RowColumn(row: self, index: 0, codingPath: []) }
+
+    /// The names that the properties have.
+    private var names: ColumnNames { nested?.names ?? rows.statement.names }
+
+    var columnNames: [String] { rows.isOnRow ? names.names : [] }
+
+    /// Returns the index of the column of a property; nil if there is none, or no row is current.
+    ///
+    /// - Throws: `.backingStoreError` code `.misuse` if there are several.
+    @inline(__always)
+    func column(_ name: String) throws -> Int? {
+        guard let nested else {
+            // Borrowed, since each use of a property would retain it.
+            return try Unmanaged.passUnretained(rows)._withUnsafeGuaranteedRef {
+                try $0.statement.requireOneColumn(named: name)
+                return $0.column(name)
+            }
+        }
+        return try column(name, of: nested)
+    }
+
+    private func column(_ name: String, of nested: NestedColumns) throws -> Int? {
+        if nested.names.isRepeated(name) {
+            throw rows.statement.repeatedColumn(name)
+        }
+        guard rows.isOnRow else { return nil }
+        return nested.names.index(of: name).map { nested.indexes[$0] }
+    }
+
+    /// Returns a decoder of the columns `name.…`; nil if there are none.
+    func decoder(of name: String) -> RowDecoder? {
+        guard rows.isOnRow, let columns = names.nested(name) else { return nil }
+        let inRow = nested.map { outer in columns.moved { outer.indexes[$0] } } ?? columns
+        return RowDecoder(rows, dates, inRow)
+    }
+
+    func missingColumn(_ name: String) -> any Error {
+        do { try rows.requireRow() } catch { return error }
+        return rows.missingColumn("\"\(name)\"", in: names.names)
+    }
+
+    /// Whether a column of a nested property has a value.
+    var hasValue: Bool {
+        (nested?.indexes ?? []).contains { rows.statement.storageClass(at: $0) != .null }
+    }
 }
 
 /// The columns of the current row, by name.
@@ -32,14 +87,18 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let row: RowDecoder
     var codingPath: [any CodingKey] { [] }
 
-    var allKeys: [Key] {
-        guard row.rows.isOnRow else { return [] }
-        return row.rows.statement.columnNames.compactMap { Key(stringValue: $0) }
+    var allKeys: [Key] { row.columnNames.compactMap { Key(stringValue: $0) } }
+
+    /// Whether decoding the property finds a column, even one too many.
+    func contains(_ key: Key) -> Bool {
+        do {
+            return try row.column(key.stringValue) != nil || row.decoder(of: key.stringValue) != nil
+        } catch {
+            return true
+        }
     }
 
-    func contains(_ key: Key) -> Bool { row.rows.column(key.stringValue) != nil }
-
-    func decodeNil(forKey key: Key) throws -> Bool { try stored(key).storageClass == .null }
+    func decodeNil(forKey key: Key) throws -> Bool { try !isPresent(key) }
 
     // Fast paths for the types that most rows consist of. A value in another storage class is
     // converted like any other.
@@ -79,7 +138,13 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
             // Both types are `Data`, so the cast changes nothing.
             if stored.storageClass == .blob { return unsafeBitCast(stored.data, to: T.self) }
         }
-        return try column(key).decode(type)
+        if let index = try row.column(key.stringValue) {
+            return try RowColumn(row: row, index: index, codingPath: [key]).decode(type)
+        }
+        guard let nested = row.decoder(of: key.stringValue) else {
+            throw row.missingColumn(key.stringValue)
+        }
+        return try T(from: nested)
     }
 
     // Without these overloads, each optional property would be looked up three times.
@@ -109,9 +174,14 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     private func isPresent(_ key: Key) throws -> Bool {
-        try row.rows.statement.requireOneColumn(named: key.stringValue)
-        guard let index = row.rows.column(key.stringValue) else { return false }
-        return row.rows.statement.storageClass(at: index) != .null
+        if let index = try row.column(key.stringValue) {
+            return row.rows.statement.storageClass(at: index) != .null
+        }
+        // Nil for a column that was not selected would be written over what it holds.
+        guard let nested = row.decoder(of: key.stringValue) else {
+            throw row.missingColumn(key.stringValue)
+        }
+        return nested.hasValue
     }
 
     func superDecoder() -> any Decoder { row }
@@ -132,18 +202,23 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     private func stored(_ key: Key) throws -> Column {
+        let index = try requiredIndex(key)
         // Borrowed, since each use of a property would retain it.
-        try Unmanaged.passUnretained(row.rows)._withUnsafeGuaranteedRef {
-            try $0.statement.requireOneColumn(named: key.stringValue)
-            return $0.statement.column(try $0.requiredColumn(key.stringValue))
+        return Unmanaged.passUnretained(row.rows)._withUnsafeGuaranteedRef {
+            $0.statement.column(index)
         }
     }
 
     private func column(_ key: Key) throws -> RowColumn {
-        try row.rows.statement.requireOneColumn(named: key.stringValue)
-        return RowColumn(
-            row: row, index: try row.rows.requiredColumn(key.stringValue),
-            codingPath: [key])
+        RowColumn(row: row, index: try requiredIndex(key), codingPath: [key])
+    }
+
+    @inline(__always)
+    private func requiredIndex(_ key: Key) throws -> Int {
+        guard let index = try row.column(key.stringValue) else {
+            throw row.missingColumn(key.stringValue)
+        }
+        return index
     }
 }
 

@@ -8,17 +8,20 @@ extension SecureDatabaseResultSet {
     /// `CodingKeys` in the type. A property is read as a column is: integers and floating-point
     /// numbers, `String`, `Bool`, `Data` (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal`
     /// (TEXT), enums by their raw value, and every type that conforms to
-    /// ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is read from JSON in a TEXT or
-    /// BLOB, nested at most 64 levels deep. An optional property is nil for NULL and for a missing
-    /// column. A single-value type or an array is read from the first column.
+    /// ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is read from columns named
+    /// `property.name`, as `\(columnsOf:)` of ``SQL`` selects them, or from JSON in a TEXT or BLOB,
+    /// nested at most 64 levels deep. An optional property is nil for NULL; one that is read from
+    /// several columns, if all of them are NULL. A single-value type or an array is read from the
+    /// first column.
     ///
     /// - Parameters:
     ///   - type: Can be omitted where it is inferred.
     ///   - dates: The format in which dates are stored.
     /// - Returns: The decoded row.
     /// - Throws: `.typeConversionFailed` when a value does not fit its property, including NULL for
-    ///   a non-optional one; `.backingStoreError` with code `.range` for a missing column (the
-    ///   message lists the existing ones), code `.misuse` when no row is current, or when several
+    ///   a non-optional one; `.backingStoreError` with code `.range` for a missing column, also of
+    ///   an optional property (the message lists the existing ones; select `NULL AS name` where the
+    ///   property is to be nil), code `.misuse` when no row is current, or when several
     ///   columns have the name of a property; `.closed`; any other error that an `init(from:)` of
     ///   the app throws.
     public func decode<T: Decodable>(
@@ -57,19 +60,23 @@ extension SecureDatabaseResultSet {
 extension SecureDatabaseStore {
     /// Returns all rows of a query as a `Decodable` type.
     ///
+    /// ```swift
+    /// let notes = try db.fetchAll(Note.self, "SELECT * FROM note WHERE folder = \(folder)")
+    /// ```
+    ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - dates: The format in which dates are stored.
     /// - Returns: The rows, in the order of the query, all in memory.
     /// - Throws: Same as `executeQuery(_:values:)`, ``SecureDatabaseResultSet/next()`` and
     ///   ``SecureDatabaseResultSet/decode(_:dates:)``.
     public func fetchAll<T: Decodable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> [T] {
-        let rs = try executeQuery(sql, values: values)
+        let rs = try query(sql, values)
         defer { rs.close() }
         var rows: [T] = []
         while try rs.next() { rows.append(try rs.decode(type, dates: dates)) }
@@ -80,16 +87,16 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - dates: The format in which dates are stored.
     /// - Returns: The first row, or nil when the query returns none; no further row is read.
     /// - Throws: Same as `fetchAll(_:_:values:dates:)`.
     public func fetchOne<T: Decodable>(
-        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
+        _ type: T.Type = T.self, _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> T? {
-        let rs = try executeQuery(sql, values: values)
+        let rs = try query(sql, values)
         defer { rs.close() }
         return try rs.next() ? rs.decode(type, dates: dates) : nil
     }

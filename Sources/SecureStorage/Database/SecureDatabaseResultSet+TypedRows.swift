@@ -89,8 +89,8 @@ extension SecureDatabaseStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: Has one parameter per column, in the order of the query; an optional one for a
     ///     column that can be NULL. It must not use the store.
     /// - Returns: The rows, in the order of the query, all in memory.
@@ -98,7 +98,7 @@ extension SecureDatabaseStore {
     ///   ``SecureDatabaseResultSet/row(_:)``.
     @inlinable
     public func fetchAll<each Column: SQLiteColumnReadable, Row>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: (repeat each Column) throws -> Row
     ) throws -> [Row] {
         try fetchAll(sql, values: values, map: map)
@@ -107,17 +107,17 @@ extension SecureDatabaseStore {
     /// Returns all rows of a query, each converted by a closure whose parameters are its columns.
     ///
     /// - Parameters:
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: As for ``fetchAll(_:_:map:)``.
     /// - Returns: The rows, in the order of the query, all in memory.
     /// - Throws: As ``fetchAll(_:_:map:)``.
     @inlinable
     public func fetchAll<each Column: SQLiteColumnReadable, Row>(
-        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?],
+        _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?],
         map: (repeat each Column) throws -> Row
     ) throws -> [Row] {
-        let rs = try executeQuery(sql, values: values)
+        let rs = try query(sql, values)
         defer { rs.close() }
         var rows: [Row] = []
         while try rs.next() { rows.append(try rs.row(map)) }
@@ -127,14 +127,14 @@ extension SecureDatabaseStore {
     /// Returns the first row of a query, converted by a closure whose parameters are its columns.
     ///
     /// - Parameters:
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: As for ``fetchAll(_:_:map:)``.
     /// - Returns: The first row, or nil when the query returns none; no further row is read.
     /// - Throws: As ``fetchAll(_:_:map:)``.
     @inlinable
     public func fetchOne<each Column: SQLiteColumnReadable, Row>(
-        _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
+        _ sql: SQL, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: (repeat each Column) throws -> Row
     ) throws -> Row? {
         try fetchOne(sql, values: values, map: map)
@@ -143,17 +143,17 @@ extension SecureDatabaseStore {
     /// Returns the first row of a query, converted by a closure whose parameters are its columns.
     ///
     /// - Parameters:
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One per `?` placeholder, in order; nil is NULL.
+    ///   - sql: Exactly one statement that returns columns; see ``SQL``.
+    ///   - values: One per `?` placeholder, in order, if the text has them instead of values.
     ///   - map: As for ``fetchAll(_:_:map:)``.
     /// - Returns: The first row, or nil when the query returns none; no further row is read.
     /// - Throws: As ``fetchAll(_:_:map:)``.
     @inlinable
     public func fetchOne<each Column: SQLiteColumnReadable, Row>(
-        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?],
+        _ sql: SQL, values: [(any SQLiteDatatypeBridgeable)?],
         map: (repeat each Column) throws -> Row
     ) throws -> Row? {
-        let rs = try executeQuery(sql, values: values)
+        let rs = try query(sql, values)
         defer { rs.close() }
         return try rs.next() ? rs.row(map) : nil
     }

@@ -101,13 +101,13 @@ extension SecureDatabaseResultSet {
     func requiredColumn(_ name: String) throws -> Int {
         if let index = column(name) { return index }
         try requireRow()
-        throw missingColumn("\"\(name)\"")
+        throw missingColumn("\"\(name)\"", in: statement.columnNames)
     }
 
     func requiredColumn(_ index: Int) throws -> Int {
         if let index = column(index) { return index }
         try requireRow()
-        throw missingColumn("\(index)")
+        throw missingColumn("\(index)", in: statement.columnNames)
     }
 
     func requireRow() throws {
@@ -117,8 +117,7 @@ extension SecureDatabaseResultSet {
             .misuse, "no row is current; read values after next() has returned true", in: query)
     }
 
-    private func missingColumn(_ column: String) -> SecureStorageError {
-        let names = statement.columnNames
+    func missingColumn(_ column: String, in names: [String]) -> SecureStorageError {
         let known = names.prefix(50).joined(separator: ", ") + (names.count > 50 ? ", …" : "")
         return .statementFailed(
             .range, "the query has no column \(column); its columns are: \(known)", in: query)

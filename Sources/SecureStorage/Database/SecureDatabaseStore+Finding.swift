@@ -33,8 +33,10 @@ extension SecureDatabaseStore {
         _ dates: SecureDatabaseResultSet.DateDecodingStrategy
     ) throws -> T? {
         try fetchOne(
-            type, "SELECT * FROM \(SQLText.identifier(table))\(condition.sql) LIMIT 1",
-            values: condition.values, dates: dates)
+            type,
+            SQL(
+                raw: "SELECT * FROM \(SQLText.identifier(table))\(condition.sql) LIMIT 1",
+                stored: condition.values), dates: dates)
     }
 
     /// Returns whether a row has a key.

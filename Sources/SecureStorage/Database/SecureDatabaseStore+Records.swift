@@ -175,12 +175,7 @@ extension SecureDatabaseStore {
     typealias Row = [(name: String, value: SQLiteValue)]
 
     static func row(_ values: Columns) throws -> Row {
-        try values.map { name, value in
-            if let date = value as? Date {
-                return (name, try DateEncodingStrategy.secondsSince1970.value(of: date))
-            }
-            return (name, try value?.sqliteValue ?? .null)
-        }
+        try values.map { ($0, try SQLiteValue(storing: $1)) }
     }
 
     @discardableResult

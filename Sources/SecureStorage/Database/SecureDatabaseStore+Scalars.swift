@@ -252,4 +252,26 @@ extension SecureDatabaseStore {
         }
         return value
     }
+
+    /// Runs a query and passes its first row to a closure.
+    ///
+    /// Avoids creating a result set, which costs as much as reading a column.
+    ///
+    /// - Parameters:
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - values: As for `executeUpdate(_:values:)`.
+    ///   - read: Must not call code that could use the store.
+    /// - Returns: The result of `read`; nil when the query returns no row.
+    /// - Throws: Same as `executeQuery(_:values:)`.
+    func firstRow<R>(
+        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
+    ) throws -> R? {
+        let connection = try workingConnection()
+        let statement = try connection.statement(for: sql, cached: cachesStatements)
+        defer { statement.giveBack() }
+        try requireColumns(statement)
+        try statement.bind(values)
+        try requireWorking(connection)
+        return try statement.step() ? read(statement) : nil
+    }
 }

@@ -63,6 +63,13 @@ extension SecureDatabaseStore {
             Self.pragmaArgument(name))
     }
 
+    /// Returns the names of the columns that `SELECT *` returns; none if there is no such table.
+    func columnNames(of table: String) throws -> [String] {
+        try fetchAll(
+            "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1", Self.pragmaArgument(table)
+        ) { (name: String) in name }
+    }
+
     /// Returns a name to bind, or nil (NULL, which matches no table) if it contains a NUL, where
     /// SQLite would truncate it and find another table.
     private static func pragmaArgument(_ name: String) -> String? {

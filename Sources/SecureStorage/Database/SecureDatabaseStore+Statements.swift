@@ -70,6 +70,14 @@ extension SecureDatabaseStore {
     private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
+        try update(statement, on: connection, bind: bind)
+    }
+
+    /// Runs a statement and gives it back.
+    @inline(__always)
+    func update(
+        _ statement: Statement, on connection: Connection, bind: (Statement) throws -> Void
+    ) throws {
         defer { statement.giveBack() }
         try bind(statement)
         try requireWorking(connection)
@@ -133,6 +141,14 @@ extension SecureDatabaseStore {
     ) throws -> SecureDatabaseResultSet {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
+        return try query(statement, on: connection, bind: bind)
+    }
+
+    /// Begins a query with a statement.
+    @inline(__always)
+    func query(
+        _ statement: Statement, on connection: Connection, bind: (Statement) throws -> Void
+    ) throws -> SecureDatabaseResultSet {
         do {
             try requireColumns(statement)
             try bind(statement)
@@ -144,34 +160,12 @@ extension SecureDatabaseStore {
         return SecureDatabaseResultSet(statement, of: self)
     }
 
-    private func requireColumns(_ statement: Statement) throws {
+    func requireColumns(_ statement: Statement) throws {
         guard statement.columnCount > 0 else {
             throw SecureStorageError.statementFailed(
                 .misuse, "the statement returns no columns; use executeUpdate for it",
                 in: statement.sql)
         }
-    }
-
-    /// Runs a query and passes its first row to a closure.
-    ///
-    /// Avoids creating a result set, which costs as much as reading a column.
-    ///
-    /// - Parameters:
-    ///   - sql: Exactly one statement that returns columns.
-    ///   - values: As for `executeUpdate(_:values:)`.
-    ///   - read: Must not call code that could use the store.
-    /// - Returns: The result of `read`; nil when the query returns no row.
-    /// - Throws: Same as `executeQuery(_:values:)`.
-    func firstRow<R>(
-        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
-    ) throws -> R? {
-        let connection = try workingConnection()
-        let statement = try connection.statement(for: sql, cached: cachesStatements)
-        defer { statement.giveBack() }
-        try requireColumns(statement)
-        try statement.bind(values)
-        try requireWorking(connection)
-        return try statement.step() ? read(statement) : nil
     }
 
     // MARK: - Batches

@@ -2,12 +2,13 @@
 ///
 /// ```swift
 /// let notes = try db.fullTextTable("note_text")
-/// let rs = try db.executeQuery(
+/// let hits = try db.fetchAll(
 ///     """
 ///     SELECT \(try notes.highlight("title", from: "[", to: "]")),
 ///            \(try notes.snippet(of: "text", from: "[", to: "]"))
-///     FROM \(notes.sqlName) WHERE \(notes.sqlName) MATCH ? ORDER BY rank
-///     """, values: [FullTextQuery(typed)])
+///     FROM \(notes.sqlName) WHERE \(notes.sqlName) MATCH \(FullTextQuery(typed)) ORDER BY rank
+///     """
+/// ) { (title: String, text: String) in Hit(title: title, text: text) }
 /// ```
 ///
 /// Any names and any marks are safe: they are quoted. The rest of the text is as it was stored:
@@ -24,7 +25,7 @@ public struct FullTextTable: Sendable, Hashable {
     }
 
     /// The name as an identifier of SQL, quoted.
-    public var sqlName: String { SQLText.identifier(name) }
+    public var sqlName: SQL { SQL(raw: SQLText.identifier(name)) }
 
     /// Returns an expression for the whole text of a column, with marks around each place that the
     /// query has found.
@@ -44,9 +45,9 @@ public struct FullTextTable: Sendable, Hashable {
     /// [`highlight`](https://sqlite.org/fts5.html#the_highlight_function).
     public func highlight(
         _ column: String, from opening: String, to closing: String
-    ) throws -> String {
+    ) throws -> SQL {
         let marks = try [opening, closing].map(Self.literal).joined(separator: ", ")
-        return "highlight(\(sqlName), \(try number(of: column)), \(marks))"
+        return "highlight(\(sqlName), \(raw: "\(try number(of: column)), \(marks)"))"
     }
 
     /// Returns an expression for the part of a text that fits the query best, with marks around
@@ -67,14 +68,14 @@ public struct FullTextTable: Sendable, Hashable {
     public func snippet(
         of column: String? = nil, from opening: String, to closing: String,
         ellipsis: String = "…", tokenCount: Int = 16
-    ) throws -> String {
+    ) throws -> SQL {
         guard (1...64).contains(tokenCount) else {
             throw SecureStorageError.statementFailed(
                 .misuse, "a snippet has 1 to 64 tokens, not \(tokenCount)")
         }
         let marks = try [opening, closing, ellipsis].map(Self.literal).joined(separator: ", ")
         let number = try column.map { try self.number(of: $0) } ?? -1
-        return "snippet(\(sqlName), \(number), \(marks), \(tokenCount))"
+        return "snippet(\(sqlName), \(raw: "\(number), \(marks), \(tokenCount)"))"
     }
 
     private func number(of column: String) throws -> Int {

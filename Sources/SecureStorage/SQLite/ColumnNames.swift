@@ -18,6 +18,8 @@ final class ColumnNames {
     @exclusivity(unchecked) private var askedCount = 0
     /// The entry after the one found last: rows are mostly read in one order.
     @exclusivity(unchecked) private var expected = 0
+    /// The columns of each property that has columns of its own, by its name.
+    @exclusivity(unchecked) private var nested: [String: NestedColumns?] = [:]
 
     private struct Asked {
         /// Keeps its storage alive, so that no other text can have the same identity.
@@ -56,6 +58,14 @@ final class ColumnNames {
         return index
     }
 
+    /// Returns the columns whose names begin with `name` and a dot; nil if there are none.
+    func nested(_ name: String) -> NestedColumns? {
+        if let known = nested[name] { return known }
+        let found = NestedColumns(of: name, in: names)
+        nested[name] = .some(found)
+        return found
+    }
+
     /// Whether more than one column has this name.
     @inline(__always)
     func isRepeated(_ name: String) -> Bool { !hasNoRepeated && findRepeated(name) }
@@ -82,5 +92,32 @@ final class ColumnNames {
         Dictionary(
             names.enumerated().map { (transform($1), $0) },
             uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// The columns `name.…` of a row, which are the properties of one property.
+final class NestedColumns {
+    /// What follows the dot.
+    let names: ColumnNames
+    /// The index in the row of each of them.
+    let indexes: [Int]
+
+    private init(_ names: ColumnNames, _ indexes: [Int]) {
+        self.names = names
+        self.indexes = indexes
+    }
+
+    /// The same names, with other indexes.
+    func moved(_ index: (Int) -> Int) -> NestedColumns {
+        NestedColumns(names, indexes.map(index))
+    }
+
+    /// Returns nil if no name begins with `name`, in any case, and a dot.
+    init?(of name: String, in names: [String]) {
+        let prefix = name.lowercased() + "."
+        let found = names.enumerated().filter { $1.lowercased().hasPrefix(prefix) }
+        guard !found.isEmpty else { return nil }
+        self.names = ColumnNames(found.map { String($1.dropFirst(prefix.count)) })
+        indexes = found.map(\.offset)
     }
 }

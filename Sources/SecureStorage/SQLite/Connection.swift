@@ -268,6 +268,8 @@ final class Connection {
         recorder?.log.countBefore ?? handle.map { Int(sqlite3_changes64($0)) } ?? 0
     }
 
+    var totalChangeCount: Int64 { handle.map { sqlite3_total_changes64($0) } ?? 0 }
+
     /// Whether a transaction is open; false for a closed connection, whose transaction was rolled
     /// back.
     var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }

@@ -21,6 +21,20 @@ extension Statement {
         try bind(stored: row)
     }
 
+    /// Binds the values of a statement whose values are interpolated.
+    ///
+    /// - Throws: As for other values.
+    func bind(pieces: [SQL.Piece]) throws {
+        try requireCount(pieces.reduce(0) { $1.kind == .onlyText ? $0 : $0 + 1 })
+        var index: Int32 = 0
+        try pieces.withUnsafeBufferPointer { pieces in
+            for place in pieces.indices where pieces[place].kind != .onlyText {
+                index += 1
+                try bind(pieces[place].value, at: index)
+            }
+        }
+    }
+
     private func requireCount(_ count: Int) throws {
         guard count == parameters.count else {
             throw SecureStorageError.statementFailed(

@@ -4,6 +4,13 @@ internal import Foundation
 // Maps a step that failed, or that met a damaged page without reporting it, to an error.
 
 extension Statement {
+    func repeatedColumn(_ name: String) -> SecureStorageError {
+        .statementFailed(
+            .misuse,
+            "several columns are named \"\(name)\"; select those that are meant, or give them other "
+                + "names with AS", in: sql)
+    }
+
     /// Repeats a statement that has ended without a row, in a transaction, where a damaged page
     /// cannot go unnoticed.
     func repeatInTransaction() throws -> Bool {

@@ -268,6 +268,8 @@ final class Statement {
 
     var columnNames: [String] { columns.names.names }
 
+    var names: ColumnNames { columns.names }
+
     /// Refuses a name that several columns have.
     ///
     /// - Throws: `.backingStoreError` code `.misuse`.
@@ -278,10 +280,7 @@ final class Statement {
             $0.isRepeated(name)
         }
         guard isRepeated else { return }
-        throw SecureStorageError.statementFailed(
-            .misuse,
-            "several columns are named \"\(name)\"; select those that are meant, or give them other "
-                + "names with AS", in: sql)
+        throw repeatedColumn(name)
     }
 
     /// The number of names in `columnNames`.

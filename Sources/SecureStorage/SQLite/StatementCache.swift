@@ -12,17 +12,46 @@ final class StatementCache {
     /// Not an array, where each access would need an exclusivity check.
     private let recent: UnsafeMutablePointer<Statement?>
     private static let recentCount = 16
+    /// The statements last requested with these texts around interpolated values.
+    private let interpolated: UnsafeMutablePointer<Interpolated?>
+
+    private struct Interpolated {
+        let pieces: [(text: TextIdentity, kind: SQL.Piece.Kind)]
+        /// Keeps the storage of the texts alive, so that no other text can have the same identity.
+        let texts: [String]
+        let statement: Statement
+
+        func matches(_ pieces: [SQL.Piece]) -> Bool {
+            guard statement.use.isCached, self.pieces.count == pieces.count else { return false }
+            // Copying a piece costs more than comparing it.
+            return pieces.withUnsafeBufferPointer { pieces in
+                self.pieces.withUnsafeBufferPointer { known in
+                    for index in known.indices {
+                        guard known[index].kind == pieces[index].kind,
+                            known[index].text == TextIdentity(pieces[index].text)
+                        else { return false }
+                    }
+                    return true
+                }
+            }
+        }
+    }
+
     @exclusivity(unchecked) private var clock = 0
 
     init(capacity: Int) {
         self.capacity = capacity
         recent = .allocate(capacity: Self.recentCount)
         recent.initialize(repeating: nil, count: Self.recentCount)
+        interpolated = .allocate(capacity: Self.recentCount)
+        interpolated.initialize(repeating: nil, count: Self.recentCount)
     }
 
     deinit {
         recent.deinitialize(count: Self.recentCount)
         recent.deallocate()
+        interpolated.deinitialize(count: Self.recentCount)
+        interpolated.deallocate()
     }
 
     var count: Int { statements.count }
@@ -37,6 +66,32 @@ final class StatementCache {
         guard let statement = statements[ByteString(sql)] else { return nil }
         if statement.identity == identity { recent[slot] = statement }
         return checkOut(statement)
+    }
+
+    /// Returns the free statement that these pieces had last, marked as in use; nil if none is
+    /// known to be free.
+    func checkOut(_ pieces: [SQL.Piece]) -> Statement? {
+        let slot = Self.slot(of: pieces)
+        guard interpolated[slot]?.matches(pieces) == true,
+            let statement = interpolated[slot]?.statement
+        else { return nil }
+        return checkOut(statement)
+    }
+
+    /// Keeps a statement for the next request with the same literals.
+    func remember(_ statement: Statement, for pieces: [SQL.Piece]) {
+        guard statement.use.isCached else { return }
+        interpolated[Self.slot(of: pieces)] = Interpolated(
+            pieces: pieces.map { (TextIdentity($0.text), $0.kind) }, texts: pieces.map(\.text),
+            statement: statement)
+    }
+
+    private static func slot(of pieces: [SQL.Piece]) -> Int {
+        // Many statements begin or end alike.
+        pieces.withUnsafeBufferPointer { pieces in
+            TextIdentity(pieces[0].text).slot(of: recentCount)
+                ^ TextIdentity(pieces[pieces.count - 1].text).slot(of: recentCount)
+        }
     }
 
     private func checkOut(_ statement: Statement) -> Statement? {
@@ -59,6 +114,7 @@ final class StatementCache {
     func removeAll() {
         for statement in statements.values { drop(statement) }
         statements.removeAll()
+        interpolated.update(repeating: nil, count: Self.recentCount)
     }
 
     private func drop(_ statement: Statement) {

@@ -38,6 +38,35 @@ extension SQLiteValue: SQLiteDatatypeBridgeable {
     public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
 }
 
+extension SQLiteValue {
+    /// The value of a column in the library's own form: nil is NULL, a `Date` REAL, seconds since
+    /// 1970 to the microsecond.
+    ///
+    /// - Throws: `.typeConversionFailed` for a value that SQLite cannot hold.
+    init(storing value: (any SQLiteDatatypeBridgeable)?) throws {
+        if let date = value as? Date {
+            self = .real(try date.microsecondsRounded)
+        } else {
+            self = try value?.sqliteValue ?? .null
+        }
+    }
+}
+
+extension Date {
+    /// Seconds since 1970 to the microsecond: what is read back is written again as the same
+    /// number.
+    ///
+    /// - Throws: `.typeConversionFailed` for a date that is not finite.
+    var microsecondsRounded: Double {
+        get throws {
+            let seconds = timeIntervalSince1970
+            guard seconds.isFinite else { throw SecureStorageError.typeConversionFailed }
+            let whole = seconds.rounded(.down)
+            return whole + ((seconds - whole) * 1_000_000).rounded() / 1_000_000
+        }
+    }
+}
+
 /// How a value is stored, before any conversion: one of SQLite's five
 /// [storage classes](https://sqlite.org/datatype3.html).
 ///

@@ -228,18 +228,19 @@ struct FromGRDBTests {
             return try db.fetchAll(
                 """
                 SELECT text, name FROM note JOIN tag ON tag.note = note.id
-                    WHERE text LIKE ? ORDER BY name
-                """, "%milk%"
+                WHERE text LIKE \("%milk%") ORDER BY name
+                """
             ) { (text: String, name: String) in "\(text): \(name)" }
         }
         check(found, equals: ["buy milk: food", "buy milk: shop"])
     }
 
-    @Test func `row 19: a list of any length is one value`() throws {
-        let sql = "SELECT text FROM note WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    @Test func `row 19: a list of any length is a list of values`() throws {
         for (ids, expected) in [([1, 2], ["buy milk", "read"]), ([2, 7], ["read"]), ([], [])] {
             let found = try queue.read { db in
-                try db.fetchAll(sql, JSONArray(ids)) { (text: String) in text }
+                try db.fetchAll("SELECT text FROM note WHERE id IN \(ids) ORDER BY id") {
+                    (text: String) in text
+                }
             }
             check(found, equals: expected)
         }
@@ -248,7 +249,7 @@ struct FromGRDBTests {
     @Test func `row 20: a value never becomes SQL`() throws {
         let hostile = "'); DELETE FROM note; --"
         try queue.write { db in
-            try db.executeUpdate("INSERT INTO note (text) VALUES (?)", hostile)
+            try db.execute("INSERT INTO note (text) VALUES (\(hostile))")
         }
         try check(texts(), equals: ["buy milk", "read", hostile])
     }

@@ -96,7 +96,7 @@ extension FromSQLiteSwiftTests {
     @Test(.enabled(if: hasFTS5))
     func `row 42: its full-text table is searched and written`() throws {
         let queue = try imported()
-        let sql = "SELECT subject FROM emails WHERE emails MATCH ?"
+        let sql: SQL = "SELECT subject FROM emails WHERE emails MATCH ?"
         try check(queue.fetchAll(sql, "wonder*") { (s: String) in s }, equals: ["Just Checking In"])
         try queue.write { db in
             try db.executeUpdate("INSERT INTO emails VALUES ('Again', 'I wonder')")

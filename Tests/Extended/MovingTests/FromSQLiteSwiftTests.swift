@@ -168,7 +168,7 @@ struct FromSQLiteSwiftTests {
     }
 
     @Test func `row 18: the first row, or nil`() throws {
-        let sql = "SELECT email FROM users WHERE id = ?"
+        let sql: SQL = "SELECT email FROM users WHERE id = ?"
         try check(queue.fetchOne(sql, 2) { (email: String) in email }, equals: "bob@example.com")
         try check(queue.fetchOne(sql, 9) { (email: String) in email } == nil)
     }
@@ -260,7 +260,7 @@ struct FromSQLiteSwiftTests {
         try queue.write { db in
             try db.executeUpdate("UPDATE users SET email = ? WHERE id = 1", Color.green)
         }
-        let sql = "SELECT email FROM users WHERE id = ?"
+        let sql: SQL = "SELECT email FROM users WHERE id = ?"
         try check(queue.fetchOne(sql, 1) { (color: Color) in color }, equals: .green)
         #expect(throws: SecureStorageError.self) {
             try queue.fetchOne(sql, 2) { (color: Color) in color }

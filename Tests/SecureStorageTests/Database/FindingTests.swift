@@ -124,7 +124,7 @@ struct FindingTests {
         try await pool.write { try Self.fill($0) }
         let queue = SecureDatabaseQueue(databaseStore: db)
         for reader: any SecureDatabaseReader in [queue, pool] {
-            let sql = "SELECT * FROM note WHERE id > ?"
+            let sql: SQL = "SELECT * FROM note WHERE id > ?"
             try Self.read(reader, sql)
             try await check(
                 reader.fetchAll(Note.self, sql, values: [1]), equals: Array(Self.notes[1...]))
@@ -136,7 +136,7 @@ struct FindingTests {
         }
     }
 
-    private static func read(_ reader: any SecureDatabaseReader, _ sql: String) throws {
+    private static func read(_ reader: any SecureDatabaseReader, _ sql: SQL) throws {
         try check(reader.fetchAll(Note.self, sql, values: [1]), equals: Array(notes[1...]))
         try check(reader.fetchOne(Note.self, sql, values: [2]), equals: notes[2])
         try check(reader.find(Note.self, in: "note", key: ["folder": nil]), equals: notes[1])

@@ -196,10 +196,13 @@ struct RecordTests {
         for number in 1...50 {
             try db.insert(["a": number, "b": 0, "text": "t\(number)"], into: "pair")
         }
-        let sql = "SELECT a FROM pair WHERE %@ IN (SELECT value FROM json_each(?)) ORDER BY a"
         func rows(_ column: String, _ list: JSONArray) throws -> [Int] {
-            try db.fetchAll(sql.replacingOccurrences(of: "%@", with: column), list) { (a: Int) in a
-            }
+            try db.fetchAll(
+                """
+                SELECT a FROM pair
+                WHERE \(identifier: column) IN (SELECT value FROM json_each(\(list))) ORDER BY a
+                """
+            ) { (a: Int) in a }
         }
         try check(rows("a", JSONArray([3, 5, 99])), equals: [3, 5])
         try check(rows("text", JSONArray(["t4", "a\"b\\/\u{7}", "ü"])), equals: [4])

@@ -96,7 +96,7 @@ import TestSupport
         var random = SplitMix64(seed: 11)
         let alphabet = Array("日本語東京か\u{3099}がカ한글aé1 。👍🏽\u{301}ー".unicodeScalars)
         let table = try db.fullTextTable("t")
-        let sql = """
+        let sql: SQL = """
             SELECT \(try table.highlight("x", from: "", to: "")), \(try table.snippet(from: "", to: ""))
             FROM t WHERE t MATCH ?
             """

@@ -23,7 +23,10 @@ import TestSupport
 
     private func rows(_ query: FullTextQuery, in table: String = "note") throws -> [Int] {
         try db.fetchAll(
-            "SELECT rowid FROM \(table) WHERE \(table) MATCH ? ORDER BY rowid", values: [query]
+            """
+            SELECT rowid FROM \(identifier: table) WHERE \(identifier: table) MATCH \(query)
+            ORDER BY rowid
+            """
         ) { (id: Int) in id }
     }
 
@@ -100,7 +103,7 @@ import TestSupport
             #"INSERT INTO "a ""b'c" VALUES ('one', 'a long text with one word of it', 'one')"#)
         let table = try db.fullTextTable("A \"b'C")
         check(table.columns, equals: ["x \"y", "select", "d'e"])
-        let sql = """
+        let sql: SQL = """
             SELECT \(try table.highlight("SELECT", from: "'[", to: "]\"")),
                    \(try table.highlight("x \"y", from: "<", to: ">")),
                    \(try table.snippet(of: "select", from: "", to: "", ellipsis: "…", tokenCount: 3)),
@@ -133,7 +136,7 @@ import TestSupport
 
     @Test func `a column, a mark or a table that there is not is refused`() throws {
         let table = try db.fullTextTable("note")
-        for body: () throws -> String in [
+        for body: () throws -> SQL in [
             { try table.highlight("none", from: "<", to: ">") },
             { try table.highlight("title", from: "\0", to: ">") },
             { try table.snippet(of: "title) --", from: "<", to: ">") },

@@ -24,13 +24,13 @@ struct AsyncKeyValueTests {
         try await store.put(NSString(string: "object"), forKey: "d")
         try await store.put(Data([1]), forKey: "e")
         try await store.put(String?.none, forKey: "f")
-        try await check(store.getString("a"), equals: "text")
-        try await check(store.getInt8("b"), equals: 7)
+        try await check(store.get("a"), equals: "text")
+        try await check(store.get("b"), equals: Int8(7))
         try await check(store.get("c", as: Window.self), equals: Window(width: 3))
         let object: NSString? = try await store.get("d")
         check(object, equals: "object")
-        try await check(store.getData("e"), equals: NSData(data: Data([1])))
-        try await check(store.getString("f", defaultValue: "default"), equals: "default")
+        try await check(store.get("e"), equals: Data([1]))
+        try await check(store.get("f", defaultValue: "default"), equals: "default")
         let (f, missing) = (
             try await store.get("f", default: "default"), try await store.get("x", default: 3)
         )
@@ -52,11 +52,13 @@ struct AsyncKeyValueTests {
     @Test func `a wrong kind and a closed store are errors`() async throws {
         try await store.put("text", forKey: "a")
         await #expect(throws: SecureStorageError.typeConversionFailed) {
-            _ = try await store.getInt("a")
+            let _: Int? = try await store.get("a")
         }
         await store.close()
         await check(!store.isOpen())
-        await #expect(throws: SecureStorageError.closed) { _ = try await store.getString("a") }
+        await #expect(throws: SecureStorageError.closed) {
+            let _: String? = try await store.get("a")
+        }
         try await store.open(with: TemporaryDatabase.key)
         let another = Data(repeating: 7, count: 32)
         try await store.changeEncryptionKey(with: another)
@@ -68,7 +70,7 @@ struct AsyncKeyValueTests {
         await closing.value
         await check(!store.isOpen())
         try await store.open(with: another)
-        try await check(store.getString("a"), equals: "text")
+        try await check(store.get("a"), equals: "text")
     }
 
     @Test func `a cancelled task stores nothing`() async throws {

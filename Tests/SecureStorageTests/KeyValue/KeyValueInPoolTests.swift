@@ -39,7 +39,7 @@ struct KeyValueInPoolTests {
         let settings = try SecureKeyValueStore(in: pool)
         try await settings.put("dark", forKey: "theme")
         try await settings.put(1, for: KeyValueKey<Int>("number"))
-        try await check(settings.getString("theme"), equals: "dark")
+        try await check(settings.get("theme"), equals: "dark")
         try await check(
             settings.getAll(keys: ["number", "x"], as: Int.self), equals: ["number": 1])
         try await check(settings.compareAndSet("number", expected: 1, new: Int?.none))
@@ -106,16 +106,18 @@ struct KeyValueInPoolTests {
         let pool = SecureDatabasePool(url: file.url)
         let settings = try SecureKeyValueStore(in: pool, name: "a")
         let others = try SecureKeyValueStore(in: pool, name: "b")
-        await #expect(throws: SecureStorageError.closed) { try await settings.getString("x") }
+        await #expect(throws: SecureStorageError.closed) {
+            let _: String? = try await settings.get("x")
+        }
         try await pool.open(with: .raw(TemporaryDatabase.key))
-        try await check(settings.getString("x") == nil)
+        try await check(settings.hasKey("x") == false)
         try await check(others.count(), equals: 0)
         try await others.put(1, forKey: "x")
         await pool.close()
         await check(settings.isOpen() == false)
         // The store opens and closes the pool as well.
         try await settings.open(with: .raw(TemporaryDatabase.key))
-        try await check(others.getInt("x"), equals: 1)
+        try await check(others.get("x"), equals: 1)
         await settings.close()
         check(!pool.isOpen())
     }

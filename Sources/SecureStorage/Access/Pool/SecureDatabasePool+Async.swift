@@ -47,6 +47,7 @@ extension SecureDatabasePool {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call, after rolling back; `CancellationError`, likewise.
+    @discardableResult
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
@@ -60,6 +61,7 @@ extension SecureDatabasePool {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
+    @discardableResult
     public func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {

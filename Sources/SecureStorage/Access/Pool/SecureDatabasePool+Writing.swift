@@ -13,6 +13,7 @@ extension SecureDatabasePool {
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
     ///   cannot begin (code `.busy`: another process holds the lock) or cannot be committed, after
     ///   rolling back, and with code `.misuse` inside a `read` of this pool; `.closed`.
+    @discardableResult
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -28,6 +29,7 @@ extension SecureDatabasePool {
     /// - Returns: What the block returns.
     /// - Throws: What the block throws; `.backingStoreError` code `.misuse` if it leaves a
     ///   transaction open, which is rolled back, and inside a `read` of this pool; `.closed`.
+    @discardableResult
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

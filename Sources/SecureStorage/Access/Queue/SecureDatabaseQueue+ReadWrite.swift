@@ -38,6 +38,7 @@ extension SecureDatabaseQueue {
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
     ///   cannot begin (code `.busy`: another connection holds the lock) or cannot be committed,
     ///   after rolling back, and with code `.misuse` inside a `read` of this queue; `.closed`.
+    @discardableResult
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -52,6 +53,7 @@ extension SecureDatabaseQueue {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call, after rolling back; `CancellationError`, likewise.
+    @discardableResult
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
@@ -68,6 +70,7 @@ extension SecureDatabaseQueue {
     /// - Returns: What the block returns.
     /// - Throws: As `inDatabase(_:)`; `.backingStoreError` code `.misuse` inside a `read` of this
     ///   queue.
+    @discardableResult
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -83,6 +86,7 @@ extension SecureDatabaseQueue {
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
+    @discardableResult
     public func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {

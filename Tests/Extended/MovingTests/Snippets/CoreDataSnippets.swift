@@ -72,7 +72,7 @@ func libraryMigrations(convertingFrom store: URL? = nil) -> SchemaMigrations {
     return migrations
 }
 
-let coreDataTables = """
+let coreDataTables: SQL = """
     SELECT name FROM sqlite_schema WHERE type = 'table'
         AND (name GLOB 'Z[A-Z_]*' OR name IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING'))
     """

@@ -50,6 +50,7 @@ struct DocumentationTests {
             "Tests/Extended/SecureStorageExtendedTests/Documentation/DocumentedSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/AccessSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/RowSnippets.swift",
+            "Tests/Extended/SecureStorageExtendedTests/Documentation/InterpolationSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/SharingSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/FullTextSnippets.swift",
             "Tests/Extended/SecureStorageExtendedTests/Documentation/BackupScheduleSnippets.swift",

@@ -285,7 +285,7 @@ struct DocumentedSnippets {
 
         let found = try await pool.find(Note.self, in: "note", key: ["id": id])
         let notes = try await pool.fetchAll(
-            Note.self, "SELECT * FROM note WHERE folder = ? ORDER BY at DESC", values: [folder])
+            Note.self, "SELECT * FROM note WHERE folder = \(folder) ORDER BY at DESC")
         let count = try await pool.count(in: "note", key: ["folder": folder])
         // end
         check(found?.text, equals: "buy milk")
@@ -393,10 +393,11 @@ struct DocumentedSnippets {
         try db.executeUpdate("INSERT INTO note (text) VALUES (' milk'), ('milk '), ('bread')")
         // begin
         migrations.add("texts without blanks", revision: 1) { db in
-            for row in try db.fetchAll(Note.self, "SELECT id, text FROM note") {
-                try db.executeUpdate(
-                    "UPDATE note SET text = ? WHERE id = ?",
-                    row.text.trimmingCharacters(in: .whitespaces), row.id)
+            let notes = try db.fetchAll("SELECT id, text FROM note") {
+                (id: Int64, text: String) in (id, text.trimmingCharacters(in: .whitespaces))
+            }
+            for (id, text) in notes {
+                try db.execute("UPDATE note SET text = \(text) WHERE id = \(id)")
             }
         }
         // end

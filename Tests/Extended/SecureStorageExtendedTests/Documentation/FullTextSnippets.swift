@@ -7,6 +7,8 @@ import TestSupport
 /// The snippets of `Docs/FullTextSearch.md`; see `DocumentedSnippets`.
 @Suite(.engine(has: "ENABLE_FTS5")) struct FullTextSnippets {
     // begin
+    private struct Hit: Sendable { var title: String, text: String }
+
     struct Lines: FullTextTokenizer {
         static let name = "lines"
 
@@ -55,16 +57,16 @@ import TestSupport
         try pool.read { db in
             // begin
             let notes = try db.fullTextTable("note_text")
-            let rs = try db.executeQuery(
+            let hits = try db.fetchAll(
                 """
                 SELECT \(try notes.highlight("title", from: "[", to: "]")),
                        \(try notes.snippet(of: "text", from: "[", to: "]"))
-                FROM \(notes.sqlName) WHERE \(notes.sqlName) MATCH ? ORDER BY rank
-                """, values: [FullTextQuery(typed)])
+                FROM \(notes.sqlName) WHERE \(notes.sqlName) MATCH \(FullTextQuery(typed)) ORDER BY rank
+                """
+            ) { (title: String, text: String) in Hit(title: title, text: text) }
             // end
-            try check(rs.next())
-            check(rs.string(forColumnIndex: 0), equals: "[東京]の旅")
-            check(rs.string(forColumnIndex: 1), equals: "a [week] in [東京]都")
+            check(hits.map(\.title), equals: ["[東京]の旅"])
+            check(hits.map(\.text), equals: ["a [week] in [東京]都"])
         }
         pool.close()
     }

@@ -82,9 +82,8 @@ struct RowSnippets {
 
     private static func fetchValues(from pool: SecureDatabasePool) throws {
         let id = 1
-        let notes = try pool.fetchAll(Note.self, "SELECT * FROM note ORDER BY at")
         let note = try pool.find(Note.self, in: "note", key: ["id": id])
-        check(notes.isEmpty && note == nil)
+        check(note == nil)
     }
 }
 

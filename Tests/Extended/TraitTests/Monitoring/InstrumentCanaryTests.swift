@@ -75,7 +75,7 @@
             let values = try SecureKeyValueStore(databaseStore: store, name: canary)
             try Self.put(canary, "\(canary) of a value", values)
             try await values.put(canary, forKey: "\(canary) of another")
-            try await check(values.getString("\(canary) of a value"), equals: canary)
+            try await check(values.get("\(canary) of a value"), equals: canary)
             try await check(values.keys().count, equals: 2)
             try await values.remove("\(canary) of a value")
             store.close()
