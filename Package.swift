@@ -224,7 +224,7 @@ let coreTests: [Target] = [
         "SecureKeysTests", library + ["TestSupport", "Vaults", crypto],
         resources: [.copy("Vectors")]),
     .tests(
-        "SecureStorageTests", ["FaultyDisk", "SecureStorage", "TestSupport", cryptoExtras],
+        "SecureStorageTests", library + ["FaultyDisk", "TestSupport", cryptoExtras],
         resources: [.copy("Fixtures")]),
     .tests("VaultsTests", library + ["TestSupport", "Vaults", "VaultsTestKit"]),
     .tests(

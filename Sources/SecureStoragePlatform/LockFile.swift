@@ -1,3 +1,4 @@
+internal import CSecureStoragePlatform
 internal import Foundation
 
 /// An exclusive lock on a file or directory (`flock`), held until the object goes or the process
@@ -6,11 +7,15 @@ internal import Foundation
 /// Threads exclude each other as well, because each opens the file separately.
 package final class LockFile: Sendable {
     package let descriptor: Descriptor
+    private let forkCount = cplatform_fork_count()
 
     private init(_ descriptor: Descriptor) { self.descriptor = descriptor }
 
-    // A child forked in the meantime shares the descriptor and would keep the lock.
-    deinit { flock(descriptor.number, LOCK_UN) }
+    // A child forked in the meantime shares the descriptor, and would keep the lock. It has a copy
+    // of this object too, and must not end the parent's lock.
+    deinit {
+        if forkCount == cplatform_fork_count() { flock(descriptor.number, LOCK_UN) }
+    }
 
     /// Locks the file that has the name `path`.
     ///

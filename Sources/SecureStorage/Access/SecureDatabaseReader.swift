@@ -28,14 +28,14 @@ public protocol SecureDatabaseReader: SuspendableDatabase {
 
     /// Opens the file, and creates it if it does not exist.
     ///
-    /// Does nothing if it is open already; the key is not checked then.
+    /// Only checks the key if it is open already.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
     ///   - initializationHandler: Runs once, when this call has created the file. If it returns an
     ///     error, the call throws it and removes the file. See
     ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``.
-    /// - Throws: As the store's.
+    /// - Throws: As the store's; `.authenticationFailed` if it is open with another key.
     func open(
         with key: DatabaseKey, initializationHandler: (SecureDatabaseStore) -> (any Error)?) throws
 

@@ -117,6 +117,15 @@ public struct SecureDatabaseConfiguration: Sendable {
         set { use = newValue ? .reading : .readingAndWriting }
     }
 
+    /// Whether opening creates a file that does not exist.
+    ///
+    /// Default: true. If false, a missing file is `.openFailed` with code `.cannotOpen`: a wrong
+    /// path, or a volume that is not mounted, does not become an empty database.
+    public var createsFile = true
+
+    /// The folder of a temporary database, removed with the last copy of its settings.
+    var temporaryFolder: (path: String, holder: any AnyObject & Sendable)?
+
     package var use = FileUse.readingAndWriting
 
     package enum FileUse: Sendable {

@@ -28,10 +28,8 @@ final class RowDecoder: Decoder {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
-    func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        // A property `a` that is one value is not in a column `a.b`.
-        guard nested == nil else { throw SecureStorageError.typeConversionFailed }
-        return firstColumn
+    func singleValueContainer() -> any SingleValueDecodingContainer {
+        nested == nil ? firstColumn : NestedValue(row: self)
     }
 
     var firstColumn: RowColumn { RowColumn(row: self, index: 0, codingPath: []) }
@@ -79,6 +77,22 @@ final class RowDecoder: Decoder {
     /// Whether a column of a nested property has a value.
     var hasValue: Bool {
         (nested?.indexes ?? []).contains { rows.statement.storageClass(at: $0) != .null }
+    }
+}
+
+/// The columns of a property, as `Optional` and types that wrap one other ask for them.
+private struct NestedValue: SingleValueDecodingContainer {
+    let row: RowDecoder
+    var codingPath: [any CodingKey] { [] }
+
+    func decodeNil() -> Bool { !row.hasValue }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        // A property `a` that is one value is not in a column `a.b`.
+        guard !(type is any SQLiteDatatypeBridgeable.Type) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return try T(from: row)
     }
 }
 
@@ -144,7 +158,12 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard let nested = row.decoder(of: key.stringValue) else {
             throw row.missingColumn(key.stringValue)
         }
-        return try T(from: nested)
+        do {
+            return try T(from: nested)
+        } catch is NeedsJSON {
+            // An array is in one column.
+            throw SecureStorageError.typeConversionFailed
+        }
     }
 
     // Without these overloads, each optional property would be looked up three times.

@@ -46,10 +46,16 @@ extension SQL {
     /// Returns the text that a database runs.
     ///
     /// - Throws: The error of a value that cannot be bound; `.backingStoreError` code `.error` for
-    ///   a table that does not exist.
+    ///   a table that does not exist, code `.misuse` for a value in place of a name.
     func text(in db: SecureDatabaseStore) throws -> String {
         if let failure = extras.failure { throw failure }
         guard !pieces.isEmpty else { return literal }
+        guard !hasValueAsOrder else {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "a value after ORDER BY or GROUP BY is a constant; name the column with "
+                    + "\\(identifier: …)", in: description)
+        }
         return try text { try $0.text(in: db) }
     }
 }

@@ -93,14 +93,19 @@ extension SecureDatabaseStore {
         }
         if let givenFileName { try makeDefaultDirectory(for: givenFileName) }
         let file = try DatabaseFile(
-            at: databaseURL, creatingDirectory: !configuration.isReadOnly)
+            at: databaseURL,
+            creatingDirectory: !configuration.isReadOnly && configuration.createsFile)
         if !configuration.isReadOnly { try file.requireWritableDirectory() }
         if try file.state() == .missing {
-            guard !configuration.isReadOnly else {
+            guard !configuration.isReadOnly, configuration.createsFile else {
+                let reason =
+                    configuration.isReadOnly
+                    ? "a read-only store does not create one"
+                    : "createsFile of the configuration is false"
                 throw SecureStorageError.openFailed(
                     code: ResultCode.cannotOpen.rawValue,
-                    message: "cannot open \"\(file.path)\": the file does not exist, and a "
-                        + "read-only store does not create one")
+                    message:
+                        "cannot open \"\(file.path)\": the file does not exist, and \(reason)")
             }
             // Only one process or thread creates the file; the others open it like any other file.
             let made = try file.withCreationLock(timeout: configuration.busyTimeout) {

@@ -15,9 +15,12 @@ extension SecureDatabaseStore {
     public func execute(_ sql: SQL) throws -> Int {
         let connection = try workingConnection()
         let before = connection.totalChangeCount
-        try update(statement(for: sql, on: connection), on: connection) {
-            try $0.bind(pieces: sql.pieces)
-        }
+        let statement = try statement(for: sql, on: connection)
+        // It may write the change log, whose changes are not those of the statement.
+        defer { statement.giveBack() }
+        try statement.bind(pieces: sql.pieces)
+        try requireWorking(connection)
+        try run(statement)
         // Other statements leave the number of the one before.
         return connection.totalChangeCount == before ? 0 : connection.changedRowCount
     }

@@ -70,14 +70,6 @@ extension SecureDatabaseStore {
     private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
-        try update(statement, on: connection, bind: bind)
-    }
-
-    /// Runs a statement and gives it back.
-    @inline(__always)
-    func update(
-        _ statement: Statement, on connection: Connection, bind: (Statement) throws -> Void
-    ) throws {
         defer { statement.giveBack() }
         try bind(statement)
         try requireWorking(connection)

@@ -115,7 +115,10 @@ final class NestedColumns {
     /// Returns nil if no name begins with `name`, in any case, and a dot.
     init?(of name: String, in names: [String]) {
         let prefix = name.lowercased() + "."
-        let found = names.enumerated().filter { $1.lowercased().hasPrefix(prefix) }
+        // SQLite names an expression by its text, such as `folder.id IS NULL`.
+        let found = names.enumerated().filter {
+            $1.lowercased().hasPrefix(prefix) && !$1.contains { " ()=<>|+*/,'\"".contains($0) }
+        }
         guard !found.isEmpty else { return nil }
         self.names = ColumnNames(found.map { String($1.dropFirst(prefix.count)) })
         indexes = found.map(\.offset)

@@ -26,6 +26,13 @@ extension Connection {
         try check(sqlite3_exec(requireHandle(), sql, nil, nil, nil), sql: sql)
     }
 
+    /// Whether nobody needs the file after a power cut.
+    ///
+    /// The settings of a temporary database may be used for another file, such as its backup.
+    private var isTemporary: Bool {
+        configuration.temporaryFolder.map { path.hasPrefix($0.path + "/") } ?? false
+    }
+
     /// Applies the configuration.
     func applySettings() throws {
         // Double quotes mark a name, never a string.
@@ -34,7 +41,7 @@ extension Connection {
         try set([
             "cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))",
             "foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")",
-            "synchronous = \(configuration.synchronousLevel)",
+            "synchronous = \(isTemporary ? "OFF" : configuration.synchronousLevel)",
             // On Darwin an fsync does not reach the medium; elsewhere these two have no effect.
             "fullfsync = \(configuration.synchronous == .full ? "ON" : "OFF")",
             "checkpoint_fullfsync = ON",

@@ -89,8 +89,9 @@ final class StatementCache {
     private static func slot(of pieces: [SQL.Piece]) -> Int {
         // Many statements begin or end alike.
         pieces.withUnsafeBufferPointer { pieces in
-            TextIdentity(pieces[0].text).slot(of: recentCount)
-                ^ TextIdentity(pieces[pieces.count - 1].text).slot(of: recentCount)
+            let first = TextIdentity(pieces[0].text).slot(of: recentCount)
+            guard pieces.count > 1 else { return first }
+            return first ^ TextIdentity(pieces[pieces.count - 1].text).slot(of: recentCount)
         }
     }
 

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 /// A database file that several processes use at the same time: an app and its extensions, or a
 /// service and its workers.
@@ -65,14 +66,23 @@ public struct SharedDatabase: Sendable {
         return try FileCoordination.writing(url) { url in
             let pool = SecureDatabasePool(
                 url: url, configuration: configuration, configure: configure)
+            // Others wait for one step, not for all of a new file's.
             try pool.open(with: key)
-            do {
-                if let migrations { try pool.migrate(migrations) }
-            } catch {
-                pool.close()
-                throw error
-            }
+            try pool.migrateOrClose(migrations)
             return pool
+        }
+    }
+
+    /// Opens the file for reading and writing, creates it if it does not exist, and brings its
+    /// schema up to date.
+    ///
+    /// Otherwise as the synchronous call. Cancelling the task does not end it.
+    public func open(
+        with key: DatabaseKey, migrations: SchemaMigrations? = nil,
+        configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
+    ) async throws -> SecureDatabasePool {
+        try await onOwnThread(evenIfCancelled: true) {
+            try open(with: key, migrations: migrations, configure: configure)
         }
     }
 

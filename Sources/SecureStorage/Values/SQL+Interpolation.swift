@@ -49,9 +49,14 @@ extension SQL {
         /// Binds bytes, a BLOB.
         public mutating func appendInterpolation(_ bytes: Data) { append(.blob(bytes)) }
 
+        /// Binds bytes, a BLOB.
+        public mutating func appendInterpolation(_ bytes: ArraySlice<UInt8>) {
+            append(.blob(Data(bytes)))
+        }
+
         /// Binds each of the values, in parentheses: `()` for none, which no value is in.
         @inlinable
-        public mutating func appendInterpolation<Values: Sequence>(_ values: Values)
+        public mutating func appendInterpolation<Values: Collection>(_ values: Values)
         where Values.Element: SQLiteDatatypeBridgeable {
             var separator = "("
             for value in values {

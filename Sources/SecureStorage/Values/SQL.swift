@@ -137,10 +137,20 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 
     var hasValues: Bool { pieces.contains { $0.kind != .onlyText } }
 
+    /// Whether a value follows ORDER BY or GROUP BY, where a name is meant: it would sort nothing.
+    var hasValueAsOrder: Bool {
+        pieces.contains { piece in
+            let end = piece.text.suffix(16).split(whereSeparator: \.isWhitespace)
+                .joined(separator: " ").uppercased()
+            return piece.kind == .value && (end.hasSuffix("ORDER BY") || end.hasSuffix("GROUP BY"))
+        }
+    }
+
     /// Whether the text depends on nothing but the pieces.
     @inline(__always)
     var isKnown: Bool { extras.lists.isEmpty && extras.failure == nil }
 
+    /// - Throws: What `columns` throws.
     func text(columns: (ColumnList) throws -> String) rethrows -> String {
         var result = ""
         var lists = extras.lists[...]

@@ -130,6 +130,42 @@ struct InterpolationTests {
         check(unknown?.description.contains("none"), equals: true)
     }
 
+    @Test func `a value in place of a column's name is refused where it would sort nothing`() throws
+    {
+        let column = "id"
+        for sql: SQL in [
+            "SELECT id FROM note ORDER BY \(column)",
+            "SELECT id FROM note order  by\n\(column) DESC",
+            "SELECT id FROM note GROUP BY \(column)",
+        ] {
+            check(storageError { _ = try ids(sql) }?.resultCode, equals: .misuse, "\(sql)")
+        }
+        try check(
+            ids("SELECT id FROM note ORDER BY \(identifier: column) DESC"), equals: [5, 4, 3, 2, 1])
+    }
+
+    @Test func `statements that begin or end alike are told apart`() throws {
+        for round in 1...3 {
+            for id in 1...5 {
+                try check(ids("SELECT id FROM note WHERE id = \(id)"), equals: [id], "\(round)")
+                try check(ids("SELECT id + 1 FROM note WHERE id = \(id)"), equals: [id + 1])
+                try check(ids("SELECT id FROM note WHERE id IN (\(id), \(9))"), equals: [id])
+                try check(ids("SELECT -id FROM note WHERE id IN (\(id), \(9))"), equals: [-id])
+                let text = "SELECT \(round) * id FROM note WHERE id = "
+                try check(ids("\(raw: text)\(id)"), equals: [round * id])
+            }
+        }
+    }
+
+    @Test func `the number of rows is that of the statement, also with a change log`() throws {
+        let other = try TemporaryDatabase()
+        let db = try other.openStore { $0.keepsChangeLog = true }
+        try db.execute("CREATE TABLE note (x)")
+        try check(db.execute("INSERT INTO note VALUES (1), (2)"), equals: 2)
+        try check(db.execute("CREATE TABLE other (x)"), equals: 0)
+        try check(db.execute("DELETE FROM note WHERE x = \(1)"), equals: 1)
+    }
+
     @Test func `a description has no values`() throws {
         let secret = "hunter2"
         let sql: SQL = "SELECT * FROM \(identifier: "a\"b") WHERE x = \(secret) -- \(raw: "raw")"

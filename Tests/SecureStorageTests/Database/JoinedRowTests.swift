@@ -101,6 +101,23 @@ struct JoinedRowTests {
             equals: [Pair(first: Folder(id: 1, name: "home"), second: Folder(id: 2, name: "work"))])
     }
 
+    @Test func `an expression is not a column of a property, and generic types are read`() throws {
+        struct Pair<A: Decodable, B: Decodable>: Decodable { var note: A, folder: B }
+        let sql: SQL = """
+            SELECT \(columnsOf: "note"), \(columnsOf: "folder"), folder.id IS NULL
+            FROM note LEFT JOIN folder ON folder.id = note.folder ORDER BY text DESC
+            """
+        try check(
+            db.fetchAll(NoteInFolder.self, sql).map(\.folder?.name), equals: ["home", nil])
+        try check(
+            db.fetchAll(Pair<Note, Folder?>.self, sql).map(\.folder?.name), equals: ["home", nil])
+        struct Tagged: Decodable { var tags: [String]? }
+        check(
+            storageError {
+                _ = try db.fetchOne(Tagged.self, #"SELECT '{"tags":["x"]}', 1 AS "tags.x""#)
+            }, equals: .typeConversionFailed)
+    }
+
     @Test func `a column of JSON of the property's name comes first`() throws {
         struct Row: Decodable { var folder: Folder }
         let row = try db.fetchOne(

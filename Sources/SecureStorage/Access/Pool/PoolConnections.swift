@@ -26,6 +26,9 @@ final class PoolConnections: @unchecked Sendable {
     var idle: [SecureDatabaseStore] = []
     /// How to open readers of the file: with the writer's derived key.
     private(set) var source: Reopening?
+
+    /// The key of the open file; two if nobody knows which of them a failed change has left.
+    var currentKeys: [DerivedKey] { condition.withLock { source?.keys ?? [] } }
     /// The copy that a suspended pool reads; removed with its last reader.
     var copy: Reopening?
     /// Those of all open readers.

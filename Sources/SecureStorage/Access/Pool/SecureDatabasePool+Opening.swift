@@ -2,15 +2,16 @@ extension SecureDatabasePool {
     /// Opens the file, and creates it if it does not exist.
     ///
     /// A passphrase goes through the key derivation once: the readers that are opened later get the
-    /// derived key. Does nothing if the pool is open already; the key is not checked then. Waits
-    /// for another thread that opens or closes the pool.
+    /// derived key. Only checks the key if the pool is open already. Waits for another thread that
+    /// opens or closes the pool.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
     ///   - initializationHandler: As for
     ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``; it cannot
     ///     call the pool.
-    /// - Throws: As the store's; also `.openFailed` code `.misuse` for a configuration that a pool
+    /// - Throws: As the store's; `.authenticationFailed` if the pool is open with another key;
+    ///   `.openFailed` code `.misuse` for a configuration that a pool
     ///   cannot have, and inside a block of this pool that has closed it; what the `configure` of
     ///   the initializer throws.
     public func open(
@@ -18,7 +19,7 @@ extension SecureDatabasePool {
     ) throws {
         try requirePoolConfiguration()
         if PoolBlock.current(of: self) != nil {
-            guard !connections.isOpen else { return }
+            guard !connections.isOpen else { return try requireKey(key) }
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
                 message:
@@ -26,7 +27,9 @@ extension SecureDatabasePool {
         }
         let writer = connections.writer
         try requireHome()
+        var wasOpen = true
         try connections.open {
+            wasOpen = false
             // The handler may change the key before there are any.
             writer.session.hasReaders = false
             defer { writer.session.hasReaders = true }
@@ -47,6 +50,11 @@ extension SecureDatabasePool {
                 throw error
             }
         }
+        if wasOpen { try requireKey(key) }
+    }
+
+    private func requireKey(_ key: DatabaseKey) throws {
+        try DerivedKey.require(key, toBeIn: connections.currentKeys, configuration.cipher)
     }
 
     private func requirePoolConfiguration() throws {

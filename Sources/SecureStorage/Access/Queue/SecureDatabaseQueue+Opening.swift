@@ -46,17 +46,22 @@ extension SecureDatabaseQueue {
 
     /// Opens the store in its turn, and creates the file if it does not exist.
     ///
-    /// Does nothing if the store is open already; the key is not checked then.
+    /// Only checks the key if the store is open already.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
     ///   - initializationHandler: As for
     ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``.
-    /// - Throws: As the store's.
+    /// - Throws: As the store's; `.authenticationFailed` if it is open with another key.
     public func open(
         with key: DatabaseKey, initializationHandler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
-        try inTurn { try $0.open(with: key, initializationHandler: initializationHandler) }
+        let keys = try inTurn { db -> [DerivedKey] in
+            if db.isOpen() { return db.source?.keys ?? [] }
+            try db.open(with: key, initializationHandler: initializationHandler)
+            return []
+        }
+        try DerivedKey.require(key, toBeIn: keys, configuration.cipher)
     }
 
     /// Whether the store is open and can be used; waits for its turn.

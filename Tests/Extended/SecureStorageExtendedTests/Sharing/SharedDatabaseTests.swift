@@ -204,7 +204,7 @@ struct SharedDatabaseTests {
                 }
             }
         }
-        let pool = try shared.open(with: Self.key, migrations: Self.migrations)
+        let pool = try await shared.open(with: Self.key, migrations: Self.migrations)
         try await check(pool.read { try $0.int("SELECT value FROM counter") }, equals: count)
         try await check(pool.read { try $0.int("SELECT count(*) FROM entry") }, equals: count)
     }
@@ -231,7 +231,7 @@ struct SharedDatabaseTests {
                 }
             }
         }
-        let pool = try shared.open(with: Self.key)
+        let pool = try await shared.open(with: Self.key)
         let commits = try await pool.read { try $0.int("SELECT value FROM counter") } ?? 0
         check(commits > 0)
         try await check(pool.read { try $0.int("SELECT count(*) FROM entry") }, equals: commits)
@@ -258,7 +258,7 @@ struct SharedDatabaseTests {
     @Test func `a kill of one process disturbs no other and loses nothing`() async throws {
         let path = database.path
         for round in 1...SuddenDeath.count(2) {
-            let pool = try shared.open(with: Self.key, migrations: Self.migrations)
+            let pool = try await shared.open(with: Self.key, migrations: Self.migrations)
             let before = try await pool.read { try $0.int("SELECT value FROM counter") } ?? 0
             await pool.close()
             await withTaskGroup(of: Void.self) { group in
@@ -279,7 +279,7 @@ struct SharedDatabaseTests {
                     }
                 }
             }
-            let after = try shared.open(with: Self.key)
+            let after = try await shared.open(with: Self.key)
             let now = try await after.read { try $0.int("SELECT value FROM counter") } ?? 0
             check(now > before)
             try await check(after.read { try $0.int("SELECT count(*) FROM entry") }, equals: now)
