@@ -139,7 +139,8 @@ extension SyncJournal {
     /// The positions that each member's last batch here acknowledges.
     func published() throws -> [MemberID: Declaration.Published] {
         var published: [MemberID: Declaration.Published] = [:]
-        for position in try positions() {
+        // A member that has sent nothing has published nothing: it knows what its log began with.
+        for position in try positions() where position.number > 0 {
             published[position.member] = .init(
                 positions: [position.member: position.number], adopted: 0)
         }

@@ -47,6 +47,18 @@ struct SyncDepartureTests: InRevokedGroup {
 
     private var chainLength: Int { objects.names.count { $0.dropFirst(32).hasPrefix("/m/") } }
 
+    /// Else a snapshot that closes a log while such a member is in the group was refused as
+    /// damaged: seed 9700250 of `SyncSimulator simulations`.
+    @Test func `a member that has sent nothing has published nothing`() async throws {
+        let newcomer = try require(MemberID(Data(repeating: 7, count: 16)))
+        let published = try await anna.queue.write { db in
+            let journal = SyncJournal(db)
+            try journal.setPosition(.beginning(of: newcomer))
+            return try journal.published()
+        }
+        check(published[newcomer] == nil && !published.isEmpty)
+    }
+
     // MARK: - Replaced batches
 
     @Test(arguments: [1, 2])
