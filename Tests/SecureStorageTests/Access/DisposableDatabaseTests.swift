@@ -94,7 +94,7 @@ struct DisposableDatabaseTests {
         func note(_ url: URL) { lock.withLock { last = url } }
     }
 
-    /// `make campaign NAME=disposable` makes 1,000.
+    /// `make campaign NAME=temporary` makes 1,000.
     @Test func `threads that make many leave nothing`() async throws {
         let count = environmentNumber("SECURESTORAGE_ROUNDS", default: 96)
         let folders = try await withThrowingTaskGroup(of: [URL].self) { group in

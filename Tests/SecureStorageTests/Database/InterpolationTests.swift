@@ -187,7 +187,7 @@ struct InterpolationTests {
             ids("SELECT id FROM note WHERE id > \(3) ORDER BY \(raw: order)"), equals: [5, 4])
     }
 
-    /// `make campaign NAME=values` runs 10,000 rounds.
+    /// `make campaign NAME=interpolation` runs 10,000 rounds.
     @Test func `hostile texts are values and names, never SQL`() throws {
         var random = SplitMix64(seed: 7)
         let parts = [
