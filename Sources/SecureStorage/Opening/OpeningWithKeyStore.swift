@@ -17,7 +17,7 @@ extension SecureDatabaseQueue {
     ///   - migrations: The steps of the schema, if it has any.
     ///   - configuration: The settings.
     /// - Returns: An open queue.
-    /// - Throws: As ``open(at:with:migrations:configuration:)``; `KeyStoreError`, which is
+    /// - Throws: As ``open(at:with:migrations:configuration:)-ldj7``; `KeyStoreError`, which is
     ///   `.notFound` for a file whose key is gone.
     public static func open(
         at url: URL, keyIn keyStore: some KeyStore, named name: String,
@@ -51,7 +51,7 @@ extension SecureDatabasePool {
     ///     at: databaseURL, keyIn: keyStore, named: "notes.db", migrations: migrations)
     /// ```
     ///
-    /// Otherwise as ``SecureDatabaseQueue/open(at:keyIn:named:migrations:configuration:)``.
+    /// Otherwise as ``SecureDatabaseQueue/open(at:keyIn:named:migrations:configuration:)-44jjo``.
     ///
     /// - Parameters:
     ///   - url: A file URL.
