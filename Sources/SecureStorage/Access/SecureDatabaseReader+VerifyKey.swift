@@ -19,7 +19,6 @@ extension SecureDatabaseStore {
         guard let key = try openConnection().key else { throw SecureStorageError.closed }
         return key
     }
-
 }
 
 extension SecureDatabaseReader {
@@ -46,7 +45,6 @@ extension SecureDatabaseReader {
     public func verifyKey(_ key: DatabaseKey) async throws -> Bool {
         try await onOwnThread { try self.verifyKey(key) }
     }
-
 }
 
 extension DerivedKey {

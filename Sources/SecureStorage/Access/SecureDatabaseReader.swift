@@ -106,7 +106,6 @@ protocol AccessPoint: AnyObject, Sendable {
     ) async throws -> T
 
     /// Runs `block` with the connection that writes, without a transaction around it.
-    @discardableResult
     func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T

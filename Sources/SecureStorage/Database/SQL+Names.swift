@@ -30,7 +30,7 @@ extension SQL.StringInterpolation {
     public mutating func appendInterpolation(columnsOf table: String, as alias: String? = nil) {
         pieces.append(SQL.Piece(text: text ?? ""))
         text = nil
-        extras.add(
+        extras.lists.append(
             SQL.ColumnList(piece: pieces.count - 1, table: table, name: alias ?? table))
     }
 }

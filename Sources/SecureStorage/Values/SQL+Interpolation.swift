@@ -81,7 +81,7 @@ extension SQL {
 
         @usableFromInline
         mutating func appendAny(_ value: (any SQLiteDatatypeBridgeable)?) {
-            do { append(try SQLiteValue(storing: value)) } catch { fail(error) }
+            append(extras.stored(value))
         }
 
         @inlinable

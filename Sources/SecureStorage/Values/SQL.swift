@@ -59,14 +59,23 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     @usableFromInline
     struct Extras: Sendable {
         /// All columns of tables, which only a database knows.
-        fileprivate(set) var lists: [ColumnList] = []
+        var lists: [ColumnList] = []
         /// Why a value cannot be bound.
-        @usableFromInline var failure: (any Error)?
+        var failure: (any Error)?
 
         @usableFromInline
         init() {}
 
-        mutating func add(_ list: ColumnList) { lists.append(list) }
+        /// Returns a value as it is stored; NULL for one that cannot be, whose error the statement
+        /// has then.
+        mutating func stored(_ value: (any SQLiteDatatypeBridgeable)?) -> SQLiteValue {
+            do {
+                return try SQLiteValue(storing: value)
+            } catch {
+                failure = failure ?? error
+                return .null
+            }
+        }
     }
 
     struct ColumnList: Sendable {
@@ -95,16 +104,8 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     ///   - text: SQL, never from a user.
     ///   - values: One per `?` placeholder, in order; nil is NULL.
     public init(raw text: String, values: [(any SQLiteDatatypeBridgeable)?] = []) {
-        var stored: [SQLiteValue] = []
         var extras = Extras()
-        for value in values {
-            do {
-                stored.append(try SQLiteValue(storing: value))
-            } catch {
-                extras.failure = extras.failure ?? error
-                stored.append(.null)
-            }
-        }
+        let stored = values.map { extras.stored($0) }
         self.init(raw: text, stored: stored, extras)
     }
 

@@ -5,12 +5,6 @@ import TestSupport
 
 /// Databases that go with the last reference to them: `temporary()`.
 struct DisposableDatabaseTests {
-    private static let migrations: SchemaMigrations = {
-        var migrations = SchemaMigrations()
-        migrations.add("notes", sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
-        return migrations
-    }()
-
     private static func exists(_ url: URL) -> Bool {
         FileManager.default.fileExists(atPath: url.path)
     }
@@ -19,8 +13,8 @@ struct DisposableDatabaseTests {
         throws
     {
         for database: any SecureDatabaseWriter in [
-            try SecureDatabaseQueue.temporary(migrations: Self.migrations),
-            try SecureDatabasePool.temporary(migrations: Self.migrations),
+            try SecureDatabaseQueue.temporary(migrations: .notes),
+            try SecureDatabasePool.temporary(migrations: .notes),
         ] {
             try database.execute("INSERT INTO note (text) VALUES (\("milk"))")
             try check(database.count(in: "note"), equals: 1)
@@ -36,7 +30,7 @@ struct DisposableDatabaseTests {
     }
 
     @Test func `it is gone with the last reference`() throws {
-        var pool: SecureDatabasePool? = try .temporary(migrations: Self.migrations)
+        var pool: SecureDatabasePool? = try .temporary(migrations: .notes)
         let folder = try require(pool?.databaseURL.deletingLastPathComponent())
         var settings = try pool.map { try SecureKeyValueStore(in: $0, name: "settings") }
         try settings?.put("dark", forKey: "theme")
@@ -48,7 +42,7 @@ struct DisposableDatabaseTests {
     }
 
     @Test func `closing it keeps it, and it can be opened again only by its holder`() throws {
-        let queue = try SecureDatabaseQueue.temporary(migrations: Self.migrations)
+        let queue = try SecureDatabaseQueue.temporary(migrations: .notes)
         let url = queue.databaseURL
         queue.close()
         check(Self.exists(url))
@@ -60,7 +54,7 @@ struct DisposableDatabaseTests {
         configuration.isReadOnly = true
         configuration.createsFile = false
         let queue = try SecureDatabaseQueue.temporary(
-            migrations: Self.migrations, configuration: configuration)
+            migrations: .notes, configuration: configuration)
         try check(
             queue.read { try $0.int(forQuery: "PRAGMA synchronous") },
             equals: 0)
@@ -74,7 +68,7 @@ struct DisposableDatabaseTests {
     }
 
     @Test func `a failing migration leaves nothing`() throws {
-        var migrations = Self.migrations
+        var migrations = SchemaMigrations.notes
         migrations.add("wrong", sql: "CREATE TABLE note (x)")
         let seen = Seen()
         check(
@@ -101,7 +95,7 @@ struct DisposableDatabaseTests {
             for _ in 0..<16 {
                 group.addTask {
                     try (0..<count / 16).map { number in
-                        let queue = try SecureDatabaseQueue.temporary(migrations: Self.migrations)
+                        let queue = try SecureDatabaseQueue.temporary(migrations: .notes)
                         try Self.insert(number, into: queue)
                         try check(queue.read { try $0.count(in: "note") }, equals: 1)
                         return queue.databaseURL.deletingLastPathComponent()

@@ -9,11 +9,6 @@ struct KeyStoreOpeningTests {
     private let database: TemporaryDatabase
     private let url: URL
     private let keys = InMemoryKeyStore()
-    private static let migrations: SchemaMigrations = {
-        var migrations = SchemaMigrations()
-        migrations.add("notes", sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
-        return migrations
-    }()
 
     init() throws {
         database = try TemporaryDatabase()
@@ -26,7 +21,7 @@ struct KeyStoreOpeningTests {
         var configuration = SecureDatabaseConfiguration()
         configure(&configuration)
         return try .open(
-            at: url, keyIn: keys, named: "notes", migrations: Self.migrations,
+            at: url, keyIn: keys, named: "notes", migrations: .notes,
             configuration: configuration)
     }
 
@@ -99,7 +94,7 @@ struct KeyStoreOpeningTests {
             for number in 0..<8 {
                 group.addTask { [keys, url] in
                     let pool = try await SecureDatabasePool.open(
-                        at: url, keyIn: keys, named: "notes", migrations: Self.migrations)
+                        at: url, keyIn: keys, named: "notes", migrations: .notes)
                     try await pool.execute("INSERT INTO note (text) VALUES (\("\(number)"))")
                     return try await pool.count(in: "note")
                 }

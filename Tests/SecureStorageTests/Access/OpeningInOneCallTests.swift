@@ -8,11 +8,6 @@ struct OpeningInOneCallTests {
     private let database: TemporaryDatabase
     private let url: URL
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
-    private static let migrations: SchemaMigrations = {
-        var migrations = SchemaMigrations()
-        migrations.add("notes", sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
-        return migrations
-    }()
 
     init() throws {
         database = try TemporaryDatabase()
@@ -21,7 +16,7 @@ struct OpeningInOneCallTests {
 
     @Test func `one call opens the file and brings its schema up to date`() async throws {
         try Self.makeNew(url)
-        var migrations = Self.migrations
+        var migrations = SchemaMigrations.notes
         migrations.add("folders", sql: "CREATE TABLE folder (id INTEGER PRIMARY KEY)")
         let pool = try await SecureDatabasePool.open(
             at: url, with: Self.key, migrations: migrations)
@@ -41,13 +36,13 @@ struct OpeningInOneCallTests {
     }
 
     private static func queue(_ url: URL) throws -> SecureDatabaseQueue {
-        try SecureDatabaseQueue.open(at: url, with: key, migrations: migrations)
+        try SecureDatabaseQueue.open(at: url, with: key, migrations: .notes)
     }
 
     @Test func `a failing migration leaves no new file, and an older one closed as it was`()
         throws
     {
-        var wrong = Self.migrations
+        var wrong = SchemaMigrations.notes
         wrong.add("wrong", sql: "CREATE TABLE note (x)")
         for _ in 1...2 {
             check(

@@ -108,3 +108,12 @@ extension SecureStorageError {
         }
     }
 }
+
+extension SchemaMigrations {
+    /// One step, which makes a table of notes.
+    package static let notes: SchemaMigrations = {
+        var migrations = SchemaMigrations()
+        migrations.add("notes", sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
+        return migrations
+    }()
+}

@@ -11,9 +11,8 @@ extension SecureDatabasePool {
     ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``; it cannot
     ///     call the pool.
     /// - Throws: As the store's; `.authenticationFailed` if the pool is open with another key;
-    ///   `.openFailed` code `.misuse` for a configuration that a pool
-    ///   cannot have, and inside a block of this pool that has closed it; what the `configure` of
-    ///   the initializer throws.
+    ///   `.openFailed` code `.misuse` for a configuration that a pool cannot have, and inside a
+    ///   block of this pool that has closed it; what the `configure` of the initializer throws.
     public func open(
         with key: DatabaseKey, initializationHandler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
